@@ -1,0 +1,12 @@
+# CUDA as a language: architectures, and flags that keep C++ run-time support out, so that plain cc links the result.
+if(UPSWEEP_CUDA_ARCHITECTURES STREQUAL "release")
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120)
+else()
+  set(CMAKE_CUDA_ARCHITECTURES ${UPSWEEP_CUDA_ARCHITECTURES})
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+set(UPSWEEP_CUDA_FLAGS $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-Wall>)

@@ -1,0 +1,189 @@
+/* api.c: the primitives, start to end: check, fill an args struct, call the backend. Read this first.
+ *
+ *     upsweep_scan() -> struct scan_args -> ctx->backend->scan() -> src/cpu/scan.c or src/cuda/scan.cu
+ *
+ * The args structs (backend.h) travel unchanged from here to the kernels. Contexts and memory are in context.c. */
+#include "backend.h"
+#include "check.h"
+
+/* Before every call: is there a context, and does its device still work? */
+static upsweep_status begin(upsweep_context *ctx) {
+    if (ctx == NULL) return UPSWEEP_ERR_NULL;
+    return ctx->backend->healthy(ctx);
+}
+
+/* ---- scan -------------------------------------------------------------------------------------------------------------------- */
+
+upsweep_status upsweep_scan(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags) {
+    return upsweep_scan_ex(ctx, out, in, n, type, op, flags, NULL, NULL);
+}
+
+static upsweep_status check_scan(upsweep_context *ctx, const struct scan_args *a) {
+    const size_t nbytes = upsweep_type_nbytes(a->type);
+    const struct array out = {"out", a->out, a->n, nbytes, nbytes}, in = {"in", a->in, a->n, nbytes, nbytes};
+    const struct array init = {"init", a->init, a->init != NULL, nbytes, nbytes};
+    const struct array total = {"total", a->total, a->total != NULL, nbytes, nbytes};
+    TRY(check_array(ctx, out));
+    TRY(check_array(ctx, in));
+    TRY(check_array(ctx, init));
+    TRY(check_array(ctx, total));
+    TRY(check_apart(ctx, out, in, true));
+    TRY(check_apart(ctx, total, init, true));
+    TRY(check_apart(ctx, init, in, false));
+    TRY(check_apart(ctx, init, out, false));
+    TRY(check_apart(ctx, total, in, false));
+    return check_apart(ctx, total, out, false);
+}
+
+upsweep_status upsweep_scan_ex(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op,
+                               uint32_t flags, const void *init, void *total) {
+    TRY(begin(ctx));
+    TRY(check_type(ctx, type));
+    if (!upsweep_type_has_op(type, op))
+        return upsweep_op_name(op) == NULL
+                   ? context_fail(ctx, UPSWEEP_ERR_OP, "op %d is not in the table of operators", (int)op)
+                   : context_fail(ctx, UPSWEEP_ERR_OP, "type %s has no operator %s", upsweep_type_name(type), upsweep_op_name(op));
+    if (flags > UPSWEEP_INCLUSIVE) return context_fail(ctx, UPSWEEP_ERR_FLAGS, "flags 0x%x: only UPSWEEP_INCLUSIVE is known", flags);
+    const struct scan_args args = {out, in, n, type, op, flags == UPSWEEP_INCLUSIVE, init, total};
+    TRY(check_scan(ctx, &args));
+    if (n == 0 && total == NULL) return UPSWEEP_OK;
+    TRY(context_need_scratch(ctx, ctx->backend->scan_scratch(ctx, n, upsweep_type_nbytes(type))));
+    return ctx->backend->scan(ctx, &args);
+}
+
+/* ---- compact and partition --------------------------------------------------------------------------------------------------- */
+
+/* What the five calls share: arrays, scratch, backend. Output and count overlap nothing, but out == in where in_place. */
+static upsweep_status run_compact(upsweep_context *ctx, const struct compact_args *a, bool in_place) {
+    const bool records = a->flags != NULL;
+    const size_t in_align = records ? 1 : a->elem_nbytes;
+    size_t out_nbytes = a->elem_nbytes, out_align = in_align;
+    if (a->output == COMPACT_INDICES32) out_nbytes = out_align = sizeof(uint32_t);
+    if (a->output == COMPACT_INDICES64) out_nbytes = out_align = sizeof(uint64_t);
+    const struct array out = {"out", a->out, a->n, out_nbytes, out_align}, in = {"in", a->in, a->n, a->elem_nbytes, in_align};
+    const struct array flags = {"flags", a->flags, records ? a->n : 0, 1, 1};
+    const struct array count = {"count", a->count, 1, sizeof(uint64_t), sizeof(uint64_t)};
+    TRY(check_array(ctx, count));
+    TRY(check_array(ctx, out));
+    TRY(check_array(ctx, in));
+    TRY(check_array(ctx, flags));
+    TRY(check_apart(ctx, out, in, in_place));
+    TRY(check_apart(ctx, out, flags, false));
+    TRY(check_apart(ctx, count, out, false));
+    TRY(check_apart(ctx, count, in, false));
+    TRY(check_apart(ctx, count, flags, false));
+    TRY(context_need_scratch(ctx, ctx->backend->compact_scratch(ctx, a->n, a->elem_nbytes, a->output == COMPACT_SPLIT)));
+    return ctx->backend->compact(ctx, a);
+}
+
+/* By predicate: checks the type and the predicate, then the rest. */
+static upsweep_status compact_where(upsweep_context *ctx, struct compact_args a, const upsweep_predicate *keep, bool in_place) {
+    TRY(begin(ctx));
+    TRY(check_type(ctx, a.type));
+    TRY(check_predicate(ctx, a.type, keep, &a.keep));
+    a.elem_nbytes = upsweep_type_nbytes(a.type);
+    return run_compact(ctx, &a, in_place);
+}
+
+/* By byte flags: elements are records of any size. */
+static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args a) {
+    static const uint8_t no_flags; /* n = 0 may come with flags NULL, but NULL means "by predicate" to a backend */
+    TRY(begin(ctx));
+    TRY(check_elem_nbytes(ctx, a.elem_nbytes, "elem_nbytes"));
+    if (a.flags == NULL && a.n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL, but n is not 0");
+    if (a.flags == NULL) a.flags = &no_flags;
+    return run_compact(ctx, &a, false);
+}
+
+upsweep_status upsweep_compact(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                               const upsweep_predicate *keep) {
+    return compact_where(ctx, (struct compact_args){.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_KEPT},
+                         keep, true);
+}
+
+upsweep_status upsweep_compact_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
+                                     size_t elem_nbytes) {
+    return compact_flagged(
+        ctx, (struct compact_args){
+                 .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_KEPT});
+}
+
+upsweep_status upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                                       const upsweep_predicate *keep, upsweep_type index_type, uint64_t base) {
+    TRY(begin(ctx));
+    TRY(check_index_type(ctx, index_type, base, n));
+    const enum compact_output output = index_type == UPSWEEP_U32 ? COMPACT_INDICES32 : COMPACT_INDICES64;
+    return compact_where(ctx,
+                         (struct compact_args){.out = out, .count = count, .in = in, .n = n, .type = type, .output = output, .base = base},
+                         keep, false);
+}
+
+upsweep_status upsweep_partition(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                                 const upsweep_predicate *keep) {
+    return compact_where(ctx, (struct compact_args){.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_SPLIT},
+                         keep, false);
+}
+
+upsweep_status upsweep_partition_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
+                                       size_t elem_nbytes) {
+    return compact_flagged(
+        ctx, (struct compact_args){
+                 .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_SPLIT});
+}
+
+/* ---- sort -------------------------------------------------------------------------------------------------------------------- */
+
+/* What the three calls share once their arrays are checked. */
+static upsweep_status run_sort(upsweep_context *ctx, const struct sort_args *a) {
+    if (a->n == 0) return UPSWEEP_OK;
+    const bool argsort = a->keys_out == NULL;
+    TRY(context_need_scratch(ctx, ctx->backend->sort_scratch(ctx, a->n, upsweep_type_nbytes(a->type), a->value_nbytes, argsort)));
+    return ctx->backend->sort(ctx, a);
+}
+
+upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
+    TRY(begin(ctx));
+    TRY(check_type(ctx, type));
+    struct sort_args args = {.keys_out = out, .keys_in = in, .n = n, .type = type};
+    TRY(check_order(ctx, type, order, &args));
+    const size_t nbytes = upsweep_type_nbytes(type);
+    const struct array a_out = {"out", out, n, nbytes, nbytes}, a_in = {"in", in, n, nbytes, nbytes};
+    TRY(check_array(ctx, a_out));
+    TRY(check_array(ctx, a_in));
+    TRY(check_apart(ctx, a_out, a_in, true));
+    return run_sort(ctx, &args);
+}
+
+upsweep_status upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void *keys_in, void *values_out, const void *values_in,
+                                  uint64_t n, upsweep_type type, size_t value_nbytes, const upsweep_order *order) {
+    TRY(begin(ctx));
+    TRY(check_type(ctx, type));
+    TRY(check_elem_nbytes(ctx, value_nbytes, "value_nbytes"));
+    struct sort_args args = {keys_out, keys_in, values_out, values_in, n, type, value_nbytes, false, 0, 0};
+    TRY(check_order(ctx, type, order, &args));
+    const size_t nbytes = upsweep_type_nbytes(type);
+    const struct array arrays[4] = {{"keys_out", keys_out, n, nbytes, nbytes},
+                                    {"keys_in", keys_in, n, nbytes, nbytes},
+                                    {"values_out", values_out, n, value_nbytes, 1},
+                                    {"values_in", values_in, n, value_nbytes, 1}};
+    for (int i = 0; i < 4; i++) TRY(check_array(ctx, arrays[i]));
+    for (int i = 0; i < 4; i += 2) /* each output: may be its own input, and overlaps nothing else */
+        for (int j = 0; j < 4; j++)
+            if (i != j) TRY(check_apart(ctx, arrays[i], arrays[j], j == i + 1));
+    return run_sort(ctx, &args);
+}
+
+upsweep_status upsweep_argsort(upsweep_context *ctx, void *indices, const void *keys, uint64_t n, upsweep_type type,
+                               upsweep_type index_type, const upsweep_order *order) {
+    TRY(begin(ctx));
+    TRY(check_type(ctx, type));
+    TRY(check_index_type(ctx, index_type, 0, n));
+    const size_t nbytes = upsweep_type_nbytes(type), index_nbytes = upsweep_type_nbytes(index_type);
+    struct sort_args args = {.keys_in = keys, .values_out = indices, .n = n, .type = type, .value_nbytes = index_nbytes};
+    TRY(check_order(ctx, type, order, &args));
+    const struct array a_indices = {"indices", indices, n, index_nbytes, index_nbytes}, a_keys = {"keys", keys, n, nbytes, nbytes};
+    TRY(check_array(ctx, a_indices));
+    TRY(check_array(ctx, a_keys));
+    TRY(check_apart(ctx, a_indices, a_keys, false));
+    return run_sort(ctx, &args);
+}

@@ -1,0 +1,122 @@
+/* backend.c: the CPU backend's vtable: host memory, a pool of threads, and the three primitives of scan.c, compact.c and sort.c. */
+#include "cpu.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_THREADS = 1024, ALIGN = 256 };
+
+/* ---- devices, open, close ---------------------------------------------------------------------------------------------------- */
+
+static void fill_device(upsweep_device *device, enum cpu_isa isa, uint32_t nthreads) {
+    snprintf(device->spec, sizeof device->spec, "cpu");
+    cpu_model_name(device->name, sizeof device->name);
+    snprintf(device->detail, sizeof device->detail, "%s", cpu_isa_name(isa));
+    device->memory_nbytes = cpu_memory_nbytes();
+    device->units = nthreads;
+}
+
+static bool device_at(size_t index, upsweep_device *device) {
+    if (index > 0) return false;
+    fill_device(device, cpu_isa_best(), cpu_hardware_threads());
+    return true;
+}
+
+static void describe(upsweep_context *ctx, upsweep_device *device) { fill_device(device, cpu_impl(ctx)->isa, cpu_impl(ctx)->nthreads); }
+
+static upsweep_status count_threads(upsweep_context *ctx, int64_t index, uint32_t *nthreads) {
+    const uint32_t wanted = ctx->options.nthreads;
+    if (index >= 0 && wanted != 0 && wanted != index)
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "the name asks for %" PRId64 " threads, the options for %" PRIu32, index, wanted);
+    if (index == 0 || index > MAX_THREADS || wanted > MAX_THREADS)
+        return context_fail(ctx, index >= 0 ? UPSWEEP_ERR_BACKEND : UPSWEEP_ERR_OPTIONS, "the number of threads must be 1 to %d",
+                            MAX_THREADS);
+    *nthreads = index > 0 ? (uint32_t)index : wanted;
+    if (*nthreads == 0) *nthreads = cpu_hardware_threads();
+    if (*nthreads > MAX_THREADS) *nthreads = MAX_THREADS;
+    return UPSWEEP_OK;
+}
+
+static upsweep_status open_cpu(upsweep_context *ctx, int64_t index) {
+    uint32_t nthreads;
+    TRY(count_threads(ctx, index, &nthreads));
+    struct cpu_impl *impl = context_host_alloc(&ctx->options, sizeof *impl);
+    if (impl == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory for a CPU context");
+    *impl = (struct cpu_impl){.isa = cpu_isa_best(), .nthreads = nthreads};
+    ctx->impl = impl;
+    if (nthreads == 1 || ctx->options.parallel_for != NULL) return UPSWEEP_OK;
+    upsweep_status status;
+    impl->pool = cpu_pool_open(&ctx->options, nthreads, &status);
+    if (impl->pool == NULL) return context_fail(ctx, status, "%" PRIu32 " threads could not be started", nthreads);
+    return UPSWEEP_OK;
+}
+
+static void close_cpu(upsweep_context *ctx) {
+    struct cpu_impl *impl = ctx->impl;
+    if (impl == NULL) return;
+    cpu_pool_close(impl->pool);
+    context_host_free(&ctx->options, impl);
+    ctx->impl = NULL;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------ */
+
+/* The caller's allocator promises 16 bytes only: over-allocate, and keep what it returned just below the aligned block. */
+static upsweep_status alloc_aligned(upsweep_context *ctx, void **p, size_t nbytes) {
+    unsigned char *base =
+        nbytes > SIZE_MAX - ALIGN - sizeof(void *) ? NULL : context_host_alloc(&ctx->options, nbytes + ALIGN + sizeof(void *));
+    if (base == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory: %zu bytes", nbytes);
+    const uintptr_t first = (uintptr_t)base + sizeof(void *);
+    unsigned char *aligned = base + sizeof(void *) + (ALIGN - first % ALIGN) % ALIGN;
+    memcpy(aligned - sizeof(void *), &base, sizeof(void *));
+    *p = aligned;
+    return UPSWEEP_OK;
+}
+
+static void free_aligned(upsweep_context *ctx, void *p) {
+    if (p == NULL) return;
+    void *base;
+    memcpy(&base, (unsigned char *)p - sizeof(void *), sizeof(void *));
+    context_host_free(&ctx->options, base);
+}
+
+static upsweep_status copy(upsweep_context *ctx, void *dst, const void *src, size_t nbytes) {
+    (void)ctx;
+    memmove(dst, src, nbytes);
+    return UPSWEEP_OK;
+}
+
+/* ---- nothing is queued, nothing is lost, all memory is ours ------------------------------------------------------------------- */
+
+static upsweep_status always(upsweep_context *ctx) {
+    (void)ctx;
+    return UPSWEEP_OK;
+}
+
+static upsweep_status any_memory(upsweep_context *ctx, const void *p, const char *what) {
+    (void)ctx, (void)p, (void)what;
+    return UPSWEEP_OK;
+}
+
+const struct backend upsweep_cpu_backend = {
+    .name = "cpu",
+    .device_at = device_at,
+    .open = open_cpu,
+    .close = close_cpu,
+    .describe = describe,
+    .healthy = always,
+    .check_memory = any_memory,
+    .alloc = alloc_aligned,
+    .free = free_aligned,
+    .upload = copy,
+    .download = copy,
+    .sync = always,
+    .may_grow = always,
+    .scan_scratch = cpu_scan_scratch,
+    .compact_scratch = cpu_compact_scratch,
+    .sort_scratch = cpu_sort_scratch,
+    .scan = cpu_scan,
+    .compact = cpu_compact,
+    .sort = cpu_sort,
+};

@@ -1,0 +1,38 @@
+/* launch.h: the bridge: C17 on one side (backend.c), CUDA on the other (*.cu); nothing else crosses.
+ *
+ * A launcher queues its kernels and returns; it never allocates, synchronises or touches a host global. It returns a cudaError_t as int
+ * (0: queued), so that this header needs no CUDA header. */
+#ifndef UPSWEEP_CUDA_LAUNCH_H
+#define UPSWEEP_CUDA_LAUNCH_H
+
+#include "../backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where to launch: filled by backend.c once a context. */
+struct cuda_queue {
+    void *stream;    /* cudaStream_t */
+    int nsms;        /* multiprocessors */
+    int arch;        /* compute capability: 90 for 9.0 */
+    int cooperative; /* 1 if cooperative launches are to be had */
+    void *control;   /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call (lookback.cuh) */
+};
+
+#define CUDA_CONTROL_NBYTES 4096
+
+int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch);
+int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_args *args, void *scratch);
+int cuda_launch_sort(const struct cuda_queue *queue, const struct sort_args *args, void *scratch);
+
+/* Scratch bytes that a launch may need: a pure function, monotonic in n, saturating at UINT64_MAX. */
+uint64_t cuda_scan_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes);
+uint64_t cuda_compact_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes, bool split);
+uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
