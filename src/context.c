@@ -2,6 +2,7 @@
  *
  * A context is a backend (one vtable), the backend's state, scratch memory that grows on demand, and the last error's sentence. */
 #include "backend.h"
+#include "check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +83,8 @@ upsweep_status upsweep_device_at(size_t index, upsweep_device *device) {
 }
 
 upsweep_status upsweep_context_device(upsweep_context *ctx, upsweep_device *device) {
-    if (ctx == NULL || device == NULL) return UPSWEEP_ERR_NULL;
+    if (ctx == NULL) return UPSWEEP_ERR_NULL;
+    if (device == NULL) return context_fail(ctx, UPSWEEP_ERR_NULL, "device is NULL");
     if (device->size < sizeof device->size)
         return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "device->size is %zu: set it first", device->size);
     upsweep_device found = {.size = sizeof found};
@@ -209,6 +211,9 @@ upsweep_status upsweep_download(upsweep_context *ctx, void *host_dst, const void
 }
 
 upsweep_status upsweep_read_count(upsweep_context *ctx, uint64_t *host_count, const uint64_t *count) {
+    if (ctx == NULL) return UPSWEEP_ERR_NULL;
+    if (host_count == NULL || count == NULL)
+        return context_fail(ctx, UPSWEEP_ERR_NULL, "%s is NULL", count == NULL ? "count" : "host_count");
     return upsweep_download(ctx, host_count, count, sizeof *count);
 }
 
@@ -260,6 +265,8 @@ upsweep_status upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upsw
                                     size_t value_nbytes) {
     if (ctx == NULL) return UPSWEEP_ERR_NULL;
     if (nbytes == NULL) return context_fail(ctx, UPSWEEP_ERR_NULL, "nbytes is NULL");
+    TRY(check_elem_nbytes(ctx, item_nbytes, "item_nbytes"));
+    if (value_nbytes != 0) TRY(check_elem_nbytes(ctx, value_nbytes, "value_nbytes"));
     const struct backend *b = ctx->backend;
     switch (primitive) {
     case UPSWEEP_PRIM_SCAN:
