@@ -1,0 +1,122 @@
+/* setups.c: the contexts that every test runs on: instruction sets x thread counts x executors on the CPU, and one on CUDA.
+ *
+ * The instruction set is chosen by the environment variable UPSWEEP_CPU, which the library reads at each open. A set that this machine
+ * does not have is skipped, and said so: the context reports which one it uses. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+void executor_reversed(void *user, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks) {
+    (void)user;
+    for (uint32_t i = ntasks; i-- > 0;) task(arg, i);
+}
+
+struct one_task {
+    void (*task)(void *arg, uint32_t i);
+    void *arg;
+    uint32_t i;
+    pthread_t thread;
+    bool started;
+};
+
+static void *run_one_task(void *arg) {
+    const struct one_task *one = arg;
+    one->task(one->arg, one->i);
+    return NULL;
+}
+
+void executor_threads(void *user, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks) {
+    (void)user;
+    struct one_task *tasks = must_malloc(ntasks * sizeof *tasks);
+    for (uint32_t i = 0; i < ntasks; i++) {
+        tasks[i] = (struct one_task){.task = task, .arg = arg, .i = i};
+        tasks[i].started = pthread_create(&tasks[i].thread, NULL, run_one_task, &tasks[i]) == 0;
+        if (!tasks[i].started) task(arg, i);
+    }
+    for (uint32_t i = 0; i < ntasks; i++) {
+        if (tasks[i].started) pthread_join(tasks[i].thread, NULL);
+    }
+    free(tasks);
+}
+
+/* ---- the list ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct spec {
+    const char *backend, *isa;
+    uint32_t nthreads;
+    upsweep_parallel_for executor;
+    const char *executor_name;
+    bool in_quick;
+} specs[] = {
+    {"cpu", "portable", 1, NULL, "", true},
+    {"cpu", "portable", 2, NULL, "", false},
+    {"cpu", "portable", 3, NULL, "", true},
+    {"cpu", "portable", 8, NULL, "", false},
+    {"cpu", "avx2", 1, NULL, "", true},
+    {"cpu", "avx2", 2, NULL, "", true},
+    {"cpu", "avx2", 3, NULL, "", false},
+    {"cpu", "avx2", 8, NULL, "", false},
+    {"cpu", "avx512", 1, NULL, "", true},
+    {"cpu", "avx512", 2, NULL, "", false},
+    {"cpu", "avx512", 3, NULL, "", false},
+    {"cpu", "avx512", 8, NULL, "", true},
+    {"cpu", "avx512", 4, executor_reversed, ", reversed executor", true},
+    {"cpu", "avx2", 5, executor_threads, ", threads as executor", true},
+    {"cuda", NULL, 0, NULL, "", true},
+};
+enum { SPECS = sizeof specs / sizeof *specs };
+
+struct setup setups[SPECS];
+size_t nsetups;
+static struct memory *host_memory; /* one for all CPU setups */
+
+static upsweep_status open_spec(const struct spec *spec, upsweep_context **ctx) {
+    upsweep_options options = {.size = sizeof options, .nthreads = spec->nthreads, .parallel_for = spec->executor};
+    if (spec->isa) setenv("UPSWEEP_CPU", spec->isa, 1);
+    const upsweep_status status = upsweep_open_ex(ctx, spec->backend, &options);
+    unsetenv("UPSWEEP_CPU");
+    return status;
+}
+
+static void add_setup(const struct spec *spec) {
+    struct setup *s = &setups[nsetups];
+    if (spec->isa) {
+        snprintf(s->name, sizeof s->name, "%s %s %u threads%s", spec->backend, spec->isa, spec->nthreads, spec->executor_name);
+    } else {
+        snprintf(s->name, sizeof s->name, "%s", spec->backend);
+    }
+    setup_enter(s);
+    if (!CHECK_OK(open_spec(spec, &s->ctx))) {
+        printf("    %s\n", upsweep_error(NULL));
+        return;
+    }
+    upsweep_device device = {.size = sizeof device};
+    CHECK_OK(upsweep_context_device(s->ctx, &device));
+    if (spec->isa && strcmp(device.detail, spec->isa) != 0) {
+        skip(s->name);
+        upsweep_close(s->ctx);
+        return;
+    }
+    s->host = strcmp(spec->backend, "cpu") == 0;
+    if (s->host && !host_memory) host_memory = memory_open(true, s->ctx);
+    s->memory = s->host ? host_memory : memory_open(false, s->ctx);
+    nsetups++;
+}
+
+void setups_open(void) {
+    for (size_t i = 0; i < SPECS; i++) {
+        if (backend_wanted(specs[i].backend) && (specs[i].in_quick || !quick())) add_setup(&specs[i]);
+    }
+    CHECK(nsetups > 0);
+}
+
+void setups_close(void) {
+    memory_close(host_memory);
+    host_memory = NULL;
+    for (size_t i = 0; i < nsetups; i++) {
+        if (!setups[i].host) memory_close(setups[i].memory);
+        upsweep_close(setups[i].ctx);
+    }
+    nsetups = 0;
+}

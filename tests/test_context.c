@@ -1,0 +1,364 @@
+/* test_context.c: version, devices, tables of names, a context's memory, contexts at once on several threads, and every allocation failing
+ * in its turn. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "harness.h"
+#include "oracle.h"
+
+/* ---- version, devices, names ------------------------------------------------------------------------------------------------- */
+
+static void test_version(void) {
+    case_begin("version");
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", UPSWEEP_VERSION_MAJOR, UPSWEEP_VERSION_MINOR, UPSWEEP_VERSION_PATCH);
+    CHECK(strcmp(upsweep_version_text(), text) == 0);
+    CHECK(upsweep_version() == UPSWEEP_VERSION_MAJOR * 10000 + UPSWEEP_VERSION_MINOR * 100 + UPSWEEP_VERSION_PATCH);
+}
+
+static void test_devices(void) {
+    case_begin("devices");
+    upsweep_device device = {.size = sizeof device};
+    size_t count = 0;
+    while (upsweep_device_at(count, &device) == UPSWEEP_OK) {
+        const char *family = count == 0 ? "cpu" : "cuda:";
+        CHECK(strncmp(device.spec, family, strlen(family)) == 0);
+        CHECK(device.name[0] && device.detail[0] && device.memory_nbytes > 1u << 20 && device.units > 0);
+        CHECK(device.size == sizeof device);
+        count++;
+    }
+    CHECK(count >= 1);
+    CHECK_STATUS(upsweep_device_at(count, &device), UPSWEEP_ERR_BACKEND);
+    CHECK_STATUS(upsweep_device_at(SIZE_MAX, &device), UPSWEEP_ERR_BACKEND);
+    CHECK_STATUS(upsweep_device_at(0, NULL), UPSWEEP_ERR_NULL);
+    CHECK_STATUS(upsweep_device_at(0, &(upsweep_device){.size = 0}), UPSWEEP_ERR_OPTIONS);
+
+    /* A caller with an older, shorter struct: the part it has is filled, and no more is written. */
+    upsweep_device old;
+    memset(&old, 0x55, sizeof old);
+    old.size = offsetof(upsweep_device, name);
+    CHECK_OK(upsweep_device_at(0, &old));
+    CHECK(strcmp(old.spec, "cpu") == 0 && old.name[0] == 0x55 && old.units == 0x55555555);
+}
+
+static void test_names(void) {
+    case_begin("names");
+    static const char *const types[] = {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"};
+    static const size_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+    static const char *const ops[] = {"add", "mul", "min", "max", "and", "or", "xor"};
+    static const char *const cmps[] = {"nonzero", "eq", "ne", "lt", "le", "gt", "ge", "not_nan"};
+    CHECK(UPSWEEP_TYPE_COUNT == 10 && UPSWEEP_OP_COUNT == 7 && UPSWEEP_CMP_COUNT == 8);
+    for (int i = 0; i < 10; i++) {
+        upsweep_type type = UPSWEEP_TYPE_COUNT;
+        CHECK(strcmp(upsweep_type_name((upsweep_type)i), types[i]) == 0);
+        CHECK(upsweep_type_from_name(types[i], &type) == 1 && type == (upsweep_type)i);
+        CHECK(upsweep_type_nbytes((upsweep_type)i) == sizes[i]);
+        for (int op = 0; op < 7; op++) CHECK(upsweep_type_has_op((upsweep_type)i, (upsweep_op)op) == (i < 8 || op < 4));
+        for (int cmp = 0; cmp < 8; cmp++) CHECK(upsweep_type_has_cmp((upsweep_type)i, (upsweep_cmp)cmp) == (cmp < 7 || i >= 8));
+    }
+    for (int i = 0; i < 7; i++) {
+        upsweep_op op = UPSWEEP_OP_COUNT;
+        CHECK(strcmp(upsweep_op_name((upsweep_op)i), ops[i]) == 0);
+        CHECK(upsweep_op_from_name(ops[i], &op) == 1 && op == (upsweep_op)i);
+    }
+    for (int i = 0; i < 8; i++) {
+        upsweep_cmp cmp = UPSWEEP_CMP_COUNT;
+        CHECK(strcmp(upsweep_cmp_name((upsweep_cmp)i), cmps[i]) == 0);
+        CHECK(upsweep_cmp_from_name(cmps[i], &cmp) == 1 && cmp == (upsweep_cmp)i);
+    }
+}
+
+static void test_values_outside_the_tables(void) {
+    case_begin("values outside the tables");
+    static const int outside[] = {-1, 100, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        const int x = outside[i];
+        CHECK(upsweep_type_name((upsweep_type)x) == NULL && upsweep_op_name((upsweep_op)x) == NULL);
+        CHECK(upsweep_cmp_name((upsweep_cmp)x) == NULL && upsweep_status_text((upsweep_status)x) == NULL);
+        CHECK(upsweep_type_nbytes((upsweep_type)x) == 0);
+        CHECK(upsweep_type_has_op((upsweep_type)x, UPSWEEP_ADD) == 0 && upsweep_type_has_op(UPSWEEP_I32, (upsweep_op)x) == 0);
+        CHECK(upsweep_type_has_cmp((upsweep_type)x, UPSWEEP_EQ) == 0 && upsweep_type_has_cmp(UPSWEEP_F32, (upsweep_cmp)x) == 0);
+    }
+    for (int i = 0; i < UPSWEEP_STATUS_COUNT; i++) CHECK(strlen(upsweep_status_text((upsweep_status)i)) > 5);
+    upsweep_type type = UPSWEEP_F32;
+    upsweep_op op = UPSWEEP_MAX;
+    upsweep_cmp cmp = UPSWEEP_GE;
+    static const char *const no_names[] = {"", "i", "i322", "I32", "i32 ", "plus"};
+    for (size_t i = 0; i < sizeof no_names / sizeof *no_names; i++) {
+        CHECK(upsweep_type_from_name(no_names[i], &type) == 0 && upsweep_op_from_name(no_names[i], &op) == 0);
+        CHECK(upsweep_cmp_from_name(no_names[i], &cmp) == 0);
+    }
+    CHECK(upsweep_type_from_name(NULL, &type) == 0 && upsweep_op_from_name(NULL, &op) == 0 && upsweep_cmp_from_name(NULL, &cmp) == 0);
+    CHECK(type == UPSWEEP_F32 && op == UPSWEEP_MAX && cmp == UPSWEEP_GE);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------ */
+
+static void test_memory(struct setup *s) {
+    static const size_t sizes[] = {1, 7, 256, 4097, 1000003};
+    case_begin("memory");
+    setup_enter(s);
+    struct rng rng = {3};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t nbytes = sizes[i];
+        unsigned char *there = must_malloc(nbytes), *back = must_malloc(nbytes);
+        rng_fill(&rng, there, nbytes);
+        void *p = NULL, *q = NULL;
+        CHECK_OK(upsweep_alloc(s->ctx, &p, nbytes));
+        CHECK_OK(upsweep_alloc(s->ctx, &q, nbytes));
+        CHECK(p && q && p != q && (uintptr_t)p % 256 == 0 && (uintptr_t)q % 256 == 0);
+        CHECK_OK(upsweep_upload(s->ctx, p, there, nbytes));
+        CHECK_OK(upsweep_download(s->ctx, back, p, nbytes));
+        CHECK_SAME(back, there, nbytes, 1);
+        upsweep_free(s->ctx, p);
+        upsweep_free(s->ctx, q);
+        free(there);
+        free(back);
+    }
+    void *none = &none;
+    CHECK_OK(upsweep_alloc(s->ctx, &none, 0));
+    CHECK(none == NULL);
+    CHECK_OK(upsweep_upload(s->ctx, NULL, NULL, 0));
+    CHECK_OK(upsweep_download(s->ctx, NULL, NULL, 0));
+    CHECK_OK(upsweep_sync(s->ctx));
+
+    const uint64_t count = UINT64_C(0x123456789abcdef0);
+    uint64_t *d_count = put(s, SLOT_COUNT, (struct place){AT_END, 0}, &count, sizeof count), back = 0;
+    CHECK_OK(upsweep_read_count(s->ctx, &back, d_count));
+    CHECK(back == count);
+}
+
+static void test_device_of_context(struct setup *s) {
+    case_begin("device of a context");
+    setup_enter(s);
+    upsweep_device device = {.size = sizeof device};
+    CHECK_OK(upsweep_context_device(s->ctx, &device));
+    CHECK(strncmp(device.spec, s->name, s->host ? 3 : 4) == 0 && device.detail[0] && device.name[0]);
+    CHECK(strcmp(upsweep_error(s->ctx), "") == 0); /* nothing has failed so far */
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------------------- */
+
+static void check_works(upsweep_context *ctx) {
+    const int32_t in[] = {3, 1, 7, 0}, want[] = {0, 3, 4, 11};
+    int32_t out[4];
+    CHECK_OK(upsweep_scan(ctx, out, in, 4, UPSWEEP_I32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE));
+    CHECK_SAME(out, want, 4, sizeof *out);
+}
+
+static void test_options(void) {
+    case_begin("options");
+    upsweep_context *ctx = NULL;
+    upsweep_options older = {.size = offsetof(upsweep_options, parallel_for), .nthreads = 2};
+    memset(&older.parallel_for, 0x55, sizeof older - offsetof(upsweep_options, parallel_for)); /* the caller's struct ends before this */
+    if (CHECK_OK(upsweep_open_ex(&ctx, "cpu", &older))) check_works(ctx);
+    upsweep_close(ctx);
+    struct {
+        upsweep_options known;
+        uint64_t unknown;
+    } newer = {.known = {.size = sizeof newer, .nthreads = 3}};
+    if (CHECK_OK(upsweep_open_ex(&ctx, "cpu", &newer.known))) check_works(ctx);
+    upsweep_close(ctx);
+    upsweep_device device = {.size = sizeof device};
+    if (CHECK_OK(upsweep_open(&ctx, "cpu:5"))) {
+        check_works(ctx);
+        CHECK_OK(upsweep_context_device(ctx, &device));
+        CHECK(device.units == 5);
+    }
+    upsweep_close(ctx);
+    CHECK_OK(upsweep_open(&ctx, "auto"));
+    upsweep_close(ctx);
+}
+
+/* ---- threads: the caller's executor, many contexts, errors of opening -------------------------------------------------------- */
+
+struct executor_seen {
+    atomic_uint calls;
+};
+
+static void counting_executor(void *user, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks) {
+    struct executor_seen *seen = user;
+    atomic_fetch_add(&seen->calls, 1);
+    executor_threads(NULL, task, arg, ntasks);
+}
+
+static void test_executor_is_used(void) {
+    case_begin("the caller's executor");
+    struct executor_seen seen = {0};
+    const upsweep_options options = {.size = sizeof options, .nthreads = 4, .parallel_for = counting_executor, .parallel_for_user = &seen};
+    upsweep_context *ctx = NULL;
+    enum { N = 3000000 };
+    uint32_t *x = must_malloc(N * sizeof *x);
+    for (uint32_t i = 0; i < N; i++) x[i] = i * 2654435761u;
+    CHECK_OK(upsweep_open_ex(&ctx, "cpu", &options));
+    CHECK_OK(upsweep_scan(ctx, x, x, N, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
+    CHECK(atomic_load(&seen.calls) > 0);
+    CHECK_OK(upsweep_sort(ctx, x, x, N, UPSWEEP_U32, NULL));
+    CHECK(atomic_load(&seen.calls) > 1);
+    bool sorted = true;
+    for (uint32_t i = 1; i < N; i++) sorted &= x[i - 1] <= x[i];
+    CHECK(sorted);
+    upsweep_close(ctx);
+    free(x);
+}
+
+struct user_thread {
+    pthread_t thread;
+    uint64_t seed;
+    bool good;
+};
+
+static bool sorts_and_scans(upsweep_context *ctx, uint64_t seed) {
+    enum { N = 20000, ROUNDS = 15 };
+    struct rng rng = {seed};
+    uint32_t *x = must_malloc(N * sizeof *x), *y = must_malloc(N * sizeof *y);
+    bool good = true;
+    for (int round = 0; round < ROUNDS && good; round++) {
+        rng_fill(&rng, x, N * sizeof *x);
+        uint32_t sum = 0;
+        good = upsweep_scan(ctx, y, x, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_INCLUSIVE) == UPSWEEP_OK;
+        for (int i = 0; i < N; i++) good &= y[i] == (sum += x[i]);
+        good &= upsweep_sort(ctx, y, x, N, UPSWEEP_U32, NULL) == UPSWEEP_OK;
+        for (int i = 1; i < N; i++) good &= y[i - 1] <= y[i];
+    }
+    free(x);
+    free(y);
+    return good;
+}
+
+/* Opens contexts while others do, uses two in turn, and keeps to itself the sentence of an open that fails. */
+static void *use_contexts(void *arg) {
+    struct user_thread *user = arg;
+    upsweep_context *one = NULL, *two = NULL, *none = NULL;
+    bool good = upsweep_error(NULL)[0] == 0;
+    good &= upsweep_open(&one, "cpu:2") == UPSWEEP_OK && upsweep_open(&two, "cpu:3") == UPSWEEP_OK;
+    char name[32];
+    snprintf(name, sizeof name, "backend-%" PRIu64, user->seed);
+    good &= upsweep_open(&none, name) == UPSWEEP_ERR_BACKEND;
+    good = good && sorts_and_scans(one, user->seed) && sorts_and_scans(two, user->seed + 100);
+    good &= strstr(upsweep_error(NULL), name) != NULL;
+    upsweep_close(one);
+    upsweep_close(two);
+    user->good = good;
+    return NULL;
+}
+
+static void test_contexts_at_once(void) {
+    case_begin("contexts at once");
+    enum { USERS = 6 };
+    struct user_thread users[USERS] = {0};
+    for (int i = 0; i < USERS; i++) {
+        users[i].seed = 1000 + (uint64_t)i;
+        CHECK(pthread_create(&users[i].thread, NULL, use_contexts, &users[i]) == 0);
+    }
+    for (int i = 0; i < USERS; i++) {
+        pthread_join(users[i].thread, NULL);
+        CHECK(users[i].good);
+    }
+}
+
+/* ---- every allocation fails once --------------------------------------------------------------------------------------------- */
+
+/* An allocator that fails at its fail_at-th call, keeps count of what is out, aligns to 16 bytes and no more, and hands out dirt. */
+struct failing_allocator {
+    uint64_t calls, fail_at;
+    int64_t out;
+    bool damaged;
+};
+enum { HEADER_NBYTES = 16, DIRT = 0xdd };
+
+static void *failing_alloc(void *user, size_t nbytes) {
+    struct failing_allocator *allocator = user;
+    if (allocator->calls++ == allocator->fail_at || nbytes > SIZE_MAX - 64) return NULL;
+    unsigned char *base = aligned_alloc(32, (nbytes + 64) / 32 * 32 + 32);
+    if (!base) return NULL;
+    memset(base, DIRT, nbytes + 48);
+    memcpy(base, &nbytes, sizeof nbytes);
+    allocator->out++;
+    return base + HEADER_NBYTES;
+}
+
+static void failing_free(void *user, void *ptr) {
+    struct failing_allocator *allocator = user;
+    if (!ptr) {
+        allocator->damaged = true;
+        return;
+    }
+    unsigned char *base = (unsigned char *)ptr - HEADER_NBYTES;
+    size_t nbytes;
+    memcpy(&nbytes, base, sizeof nbytes);
+    for (size_t i = HEADER_NBYTES + nbytes; i < nbytes + 48; i++) allocator->damaged |= base[i] != DIRT;
+    allocator->out--;
+    free(base);
+}
+
+/* open, alloc, each primitive, close; the first status that is not OK, after which only closing remains. */
+static upsweep_status whole_run(const upsweep_options *options) {
+    enum { N = 60000 };
+    static uint32_t keys[N], out[N], values[N], values_out[N];
+    uint64_t count = 0;
+    const upsweep_predicate keep = {UPSWEEP_GT, {.u = 50000}};
+    for (uint32_t i = 0; i < N; i++) keys[i] = i * 2654435761u;
+    upsweep_context *ctx = NULL;
+    void *p = NULL;
+    upsweep_status status = upsweep_open_ex(&ctx, "cpu", options);
+    if (status != UPSWEEP_OK) {
+        CHECK(ctx == NULL && upsweep_error(NULL)[0] != 0);
+        return status;
+    }
+    if (!status) status = upsweep_alloc(ctx, &p, 1000);
+    if (!status) status = upsweep_scan(ctx, out, keys, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE);
+    if (!status) status = upsweep_compact(ctx, out, &count, keys, N, UPSWEEP_U32, &keep);
+    if (!status) status = upsweep_partition(ctx, out, &count, keys, N, UPSWEEP_U32, &keep);
+    if (!status) status = upsweep_sort(ctx, out, keys, N, UPSWEEP_U32, NULL);
+    if (!status) status = upsweep_sort_pairs(ctx, out, keys, values_out, values, N, UPSWEEP_U32, 4, NULL);
+    if (!status) status = upsweep_argsort(ctx, out, keys, N, UPSWEEP_U32, UPSWEEP_U32, NULL);
+    if (!status) status = upsweep_reserve(ctx, 10 << 20);
+    if (status) {
+        CHECK(upsweep_error(ctx)[0] != 0);
+        check_works(ctx); /* a context that could not get memory for one call still does others */
+    }
+    upsweep_free(ctx, p);
+    upsweep_close(ctx);
+    return status;
+}
+
+static void test_failing_allocations(uint32_t nthreads) {
+    for (uint64_t k = 0;; k++) {
+        struct failing_allocator allocator = {.fail_at = k};
+        const upsweep_options options = {
+            .size = sizeof options, .nthreads = nthreads, .host_alloc = failing_alloc, .host_free = failing_free, .host_user = &allocator};
+        case_begin("allocation %" PRIu64 " fails, %u threads", k, nthreads);
+        const upsweep_status status = whole_run(&options);
+        CHECK(allocator.out == 0);
+        CHECK(!allocator.damaged);
+        if (allocator.calls <= k) {
+            CHECK_STATUS(status, UPSWEEP_OK); /* none was left to fail */
+            CHECK(k >= 3);                    /* a context, its state, scratch: all go through the hook */
+            return;
+        }
+        if (!CHECK_STATUS(status, UPSWEEP_ERR_MEMORY) || !CHECK(k < 1000)) return;
+    }
+}
+
+int main(void) {
+    harness_begin(true);
+    test_version();
+    test_devices();
+    test_names();
+    test_values_outside_the_tables();
+    FOR_EACH_SETUP(s) {
+        test_device_of_context(s);
+        test_memory(s);
+    }
+    if (backend_wanted("cpu")) {
+        test_options();
+        test_executor_is_used();
+        test_contexts_at_once();
+        test_failing_allocations(1);
+        test_failing_allocations(4);
+    }
+    return harness_end();
+}

@@ -1,0 +1,501 @@
+/* test_errors.c: every documented rejection: its status, a sentence that names the argument, and not a byte written; what n = 0 still
+ * writes; and that scratch of exactly the announced size is enough.
+ *
+ * Each call below is a good call with one thing wrong. N elements of 4 bytes (or their like) lie in every slot. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "harness.h"
+#include "oracle.h"
+
+enum { N = 100 };
+
+static const struct place at_end = {AT_END, 0}, at_start = {AT_START, 0};
+
+/* The arguments of good calls, all in context memory. */
+static struct arguments {
+    int32_t *in, *out;
+    uint8_t *values_in, *values_out, *flags; /* values of 8 bytes */
+    int32_t *init, *total;
+    uint64_t *count;
+} a;
+
+static void lay_out(struct setup *s) {
+    struct rng rng = {1};
+    unsigned char bytes[8 * N];
+    rng_fill(&rng, bytes, sizeof bytes);
+    a.in = put(s, SLOT_IN, at_end, bytes, 4 * N);
+    a.out = put(s, SLOT_OUT, at_end, NULL, 4 * N);
+    a.values_in = put(s, SLOT_VALUES_IN, at_end, bytes, 8 * N);
+    a.values_out = put(s, SLOT_VALUES_OUT, at_end, NULL, 8 * N);
+    a.flags = put(s, SLOT_FLAGS, at_end, bytes, N);
+    a.init = put(s, SLOT_INIT, at_end, bytes, 8);
+    a.total = put(s, SLOT_TOTAL, at_end, NULL, 8);
+    a.count = put(s, SLOT_COUNT, at_end, NULL, 16);
+}
+
+/* Does the sentence have the word, between characters that are not part of a name? */
+static bool names(const char *sentence, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = strstr(sentence, word); at; at = strstr(at + 1, word)) {
+        const char before = at == sentence ? ' ' : at[-1], after = at[length];
+        const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+        if (!strchr(letters, before) && (after == 0 || !strchr(letters, after))) return true;
+    }
+    return false;
+}
+
+static void rejects(struct setup *s, upsweep_status got, upsweep_status want, const char *word, const char *call, int line) {
+    check_status(got, want, call, __FILE__, line);
+    const char *sentence = upsweep_error(s->ctx);
+    if (!check(names(sentence, word), call, __FILE__, line)) printf("    the sentence should name %s: \"%s\"\n", word, sentence);
+    for (enum slot slot = 0; slot < SLOT_SCRATCH; slot++) check(untouched(s, slot), call, __FILE__, line);
+}
+#define REJECTS(want, word, call) rejects(s, (call), UPSWEEP_ERR_##want, (word), #call, __LINE__)
+
+static void *shifted(void *p, ptrdiff_t nbytes) { return (char *)p + nbytes; }
+
+/* ---- scan -------------------------------------------------------------------------------------------------------------------- */
+
+static void test_scan_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    const upsweep_type i32 = UPSWEEP_I32;
+    const upsweep_op add = UPSWEEP_ADD;
+    REJECTS(NULL, "out", upsweep_scan(c, NULL, a.in, N, i32, add, 0));
+    REJECTS(NULL, "in", upsweep_scan(c, a.out, NULL, N, i32, add, 0));
+    REJECTS(TYPE, "type", upsweep_scan(c, a.out, a.in, N, UPSWEEP_TYPE_COUNT, add, 0));
+    REJECTS(TYPE, "type", upsweep_scan(c, a.out, a.in, N, (upsweep_type)-1, add, 0));
+    REJECTS(TYPE, "type", upsweep_scan(c, a.out, a.in, 0, (upsweep_type)1000, add, 0));
+    REJECTS(OP, "op", upsweep_scan(c, a.out, a.in, N, i32, UPSWEEP_OP_COUNT, 0));
+    REJECTS(OP, "op", upsweep_scan(c, a.out, a.in, N, i32, (upsweep_op)-1, 0));
+    REJECTS(OP, "operator", upsweep_scan(c, a.out, a.in, N, UPSWEEP_F32, UPSWEEP_XOR, 0));
+    REJECTS(OP, "f32", upsweep_scan(c, a.out, a.in, N, UPSWEEP_F32, UPSWEEP_AND, 0));
+    REJECTS(FLAGS, "flags", upsweep_scan(c, a.out, a.in, N, i32, add, 2));
+    REJECTS(FLAGS, "flags", upsweep_scan(c, a.out, a.in, N, i32, add, UINT32_MAX));
+    static const uint64_t too_many[] = {UINT64_C(1) << 61, UINT64_C(1) << 62, (UINT64_C(1) << 62) + 1, UINT64_C(1) << 63, UINT64_MAX};
+    for (size_t i = 0; i < sizeof too_many / sizeof *too_many; i++) {
+        REJECTS(SIZE, "out", upsweep_scan(c, a.out, a.in, too_many[i], i32, add, 0));
+    }
+    REJECTS(ALIGN, "out", upsweep_scan(c, shifted(a.out, 1), a.in, N - 1, i32, add, 0));
+    REJECTS(ALIGN, "in", upsweep_scan(c, a.out, shifted(a.in, 2), N - 1, i32, add, 0));
+    REJECTS(ALIGN, "in", upsweep_scan(c, a.values_out, shifted(a.values_in, 4), 9, UPSWEEP_F64, add, 0));
+    REJECTS(ALIGN, "init", upsweep_scan_ex(c, a.out, a.in, N, i32, add, 0, shifted(a.init, 1), NULL));
+    REJECTS(ALIGN, "total", upsweep_scan_ex(c, a.out, a.in, N, i32, add, 0, NULL, shifted(a.total, 3)));
+    REJECTS(ALIAS, "in", upsweep_scan(c, a.out + 1, a.out, N - 1, i32, add, 0));
+    REJECTS(ALIAS, "out", upsweep_scan(c, a.out, a.out + 1, N - 1, i32, add, 0));
+    REJECTS(ALIAS, "out", upsweep_scan(c, a.out, a.out + 49, 50, i32, add, 0));
+    REJECTS(ALIAS, "init", upsweep_scan_ex(c, a.out, a.in, N, i32, add, 0, a.out + N - 1, NULL));
+    REJECTS(ALIAS, "init", upsweep_scan_ex(c, a.out, a.in, N, i32, add, 0, a.in, NULL));
+    REJECTS(ALIAS, "total", upsweep_scan_ex(c, a.out, a.in, N, i32, add, 0, NULL, a.out));
+    REJECTS(ALIAS, "total", upsweep_scan_ex(c, a.out, a.in, N, i32, add, 0, NULL, a.in + N - 1));
+}
+
+/* ---- compact and partition --------------------------------------------------------------------------------------------------- */
+
+static void test_predicates(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    static const struct {
+        upsweep_type type;
+        upsweep_predicate keep;
+        upsweep_status want;
+    } bad[] = {
+        {UPSWEEP_I32, {UPSWEEP_CMP_COUNT, {0}}, UPSWEEP_ERR_PREDICATE},
+        {UPSWEEP_I32, {(upsweep_cmp)-1, {0}}, UPSWEEP_ERR_PREDICATE},
+        {UPSWEEP_U8, {UPSWEEP_NOT_NAN, {0}}, UPSWEEP_ERR_PREDICATE},
+        {UPSWEEP_I8, {UPSWEEP_EQ, {.i = 128}}, UPSWEEP_ERR_VALUE},
+        {UPSWEEP_I8, {UPSWEEP_LT, {.i = -129}}, UPSWEEP_ERR_VALUE},
+        {UPSWEEP_U8, {UPSWEEP_GE, {.u = 256}}, UPSWEEP_ERR_VALUE},
+        {UPSWEEP_U8, {UPSWEEP_GE, {.i = -1}}, UPSWEEP_ERR_VALUE},
+        {UPSWEEP_I16, {UPSWEEP_NE, {.i = -32769}}, UPSWEEP_ERR_VALUE},
+        {UPSWEEP_U16, {UPSWEEP_LE, {.u = 65536}}, UPSWEEP_ERR_VALUE},
+        {UPSWEEP_I32, {UPSWEEP_GT, {.i = INT64_C(1) << 31}}, UPSWEEP_ERR_VALUE},
+        {UPSWEEP_U32, {UPSWEEP_GT, {.u = UINT64_C(1) << 32}}, UPSWEEP_ERR_VALUE},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *word = bad[i].want == UPSWEEP_ERR_VALUE ? "constant" : "keep";
+        const upsweep_predicate *keep = &bad[i].keep;
+        case_begin("predicate %zu of the bad ones", i);
+        setup_enter(s);
+        rejects(s, upsweep_compact(c, a.out, a.count, a.in, N, bad[i].type, keep), bad[i].want, word, "compact", __LINE__);
+        rejects(s, upsweep_partition(c, a.out, a.count, a.in, N, bad[i].type, keep), bad[i].want, word, "partition", __LINE__);
+        rejects(s, upsweep_compact_indices(c, a.values_out, a.count, a.in, N, bad[i].type, keep, UPSWEEP_U32, 0), bad[i].want, word,
+                "indices", __LINE__);
+    }
+}
+
+static void test_compact_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    const upsweep_type i32 = UPSWEEP_I32;
+    const upsweep_predicate nonzero = {UPSWEEP_NONZERO, {0}}, *keep = &nonzero;
+    REJECTS(NULL, "out", upsweep_compact(c, NULL, a.count, a.in, N, i32, keep));
+    REJECTS(NULL, "count", upsweep_compact(c, a.out, NULL, a.in, N, i32, keep));
+    REJECTS(NULL, "count", upsweep_compact(c, a.out, NULL, a.in, 0, i32, keep));
+    REJECTS(NULL, "in", upsweep_compact(c, a.out, a.count, NULL, N, i32, keep));
+    REJECTS(NULL, "keep", upsweep_compact(c, a.out, a.count, a.in, N, i32, NULL));
+    REJECTS(TYPE, "type", upsweep_compact(c, a.out, a.count, a.in, N, (upsweep_type)10, keep));
+    REJECTS(SIZE, "out", upsweep_compact(c, a.out, a.count, a.in, (UINT64_C(1) << 62) + 1, i32, keep));
+    REJECTS(ALIGN, "out", upsweep_compact(c, shifted(a.out, 2), a.count, a.in, N - 1, i32, keep));
+    REJECTS(ALIGN, "in", upsweep_compact(c, a.out, a.count, shifted(a.in, 1), N - 1, i32, keep));
+    REJECTS(ALIGN, "count", upsweep_compact(c, a.out, shifted(a.count, 4), a.in, N, i32, keep));
+    REJECTS(ALIAS, "in", upsweep_compact(c, a.out, a.count, a.out + 1, N - 1, i32, keep));
+    REJECTS(ALIAS, "in", upsweep_compact(c, a.out + 1, a.count, a.out, N - 1, i32, keep));
+    REJECTS(ALIAS, "count", upsweep_compact(c, a.values_out, (uint64_t *)(void *)a.values_out + 3, a.in, N, i32, keep));
+    REJECTS(ALIAS, "count", upsweep_compact(c, a.out, (uint64_t *)(void *)a.values_in + 3, a.values_in, N, i32, keep));
+
+    REJECTS(NULL, "out", upsweep_partition(c, NULL, a.count, a.in, N, i32, keep));
+    REJECTS(NULL, "count", upsweep_partition(c, a.out, NULL, a.in, N, i32, keep));
+    REJECTS(ALIAS, "in", upsweep_partition(c, a.out, a.count, a.out, N, i32, keep));
+    REJECTS(TYPE, "type", upsweep_partition(c, a.out, a.count, a.in, N, (upsweep_type)-1, keep));
+
+    REJECTS(TYPE, "index_type", upsweep_compact_indices(c, a.out, a.count, a.in, N, i32, keep, UPSWEEP_I32, 0));
+    REJECTS(TYPE, "type", upsweep_compact_indices(c, a.out, a.count, a.in, N, UPSWEEP_TYPE_COUNT, keep, UPSWEEP_U32, 0));
+    REJECTS(SIZE, "index_type", upsweep_compact_indices(c, a.out, a.count, a.in, N, i32, keep, UPSWEEP_U32, UINT32_MAX - N + 2));
+    REJECTS(SIZE, "index_type", upsweep_compact_indices(c, a.values_out, a.count, a.in, 2, i32, keep, UPSWEEP_U64, UINT64_MAX));
+    REJECTS(ALIAS, "in", upsweep_compact_indices(c, a.out, a.count, a.out, N, i32, keep, UPSWEEP_U32, 0));
+    REJECTS(ALIGN, "out", upsweep_compact_indices(c, shifted(a.values_out, 4), a.count, a.in, 9, i32, keep, UPSWEEP_U64, 0));
+}
+
+static void test_flags_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    REJECTS(NULL, "out", upsweep_compact_flags(c, NULL, a.count, a.in, a.flags, N, 4));
+    REJECTS(NULL, "in", upsweep_compact_flags(c, a.out, a.count, NULL, a.flags, N, 4));
+    REJECTS(NULL, "flags", upsweep_compact_flags(c, a.out, a.count, a.in, NULL, N, 4));
+    REJECTS(NULL, "count", upsweep_compact_flags(c, a.out, NULL, a.in, a.flags, N, 4));
+    REJECTS(SIZE, "elem_nbytes", upsweep_compact_flags(c, a.out, a.count, a.in, a.flags, N, 0));
+    REJECTS(SIZE, "elem_nbytes", upsweep_compact_flags(c, a.out, a.count, a.in, a.flags, N, 4097));
+    REJECTS(SIZE, "out", upsweep_compact_flags(c, a.out, a.count, a.in, a.flags, UINT64_C(1) << 52, 4096));
+    REJECTS(ALIAS, "in", upsweep_compact_flags(c, a.out, a.count, a.out, a.flags, N, 4));
+    REJECTS(ALIAS, "flags", upsweep_compact_flags(c, a.out, a.count, a.in, (uint8_t *)a.out + 3 * N, N, 4));
+    REJECTS(ALIAS, "count", upsweep_compact_flags(c, a.values_out, (uint64_t *)(void *)a.values_out, a.in, a.flags, N, 4));
+    REJECTS(ALIAS, "count", upsweep_compact_flags(c, a.out, a.count, a.in, (uint8_t *)a.count + 7, 2, 4));
+    REJECTS(NULL, "flags", upsweep_partition_flags(c, a.out, a.count, a.in, NULL, N, 4));
+    REJECTS(ALIAS, "in", upsweep_partition_flags(c, a.out, a.count, a.out, a.flags, N, 4));
+    REJECTS(SIZE, "elem_nbytes", upsweep_partition_flags(c, a.out, a.count, a.in, a.flags, N, SIZE_MAX));
+}
+
+/* ---- sort -------------------------------------------------------------------------------------------------------------------- */
+
+static void test_sort_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    const upsweep_type i32 = UPSWEEP_I32;
+    REJECTS(NULL, "out", upsweep_sort(c, NULL, a.in, N, i32, NULL));
+    REJECTS(NULL, "in", upsweep_sort(c, a.out, NULL, N, i32, NULL));
+    REJECTS(TYPE, "type", upsweep_sort(c, a.out, a.in, N, (upsweep_type)-5, NULL));
+    REJECTS(OPTIONS, "descending", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.descending = 2}));
+    REJECTS(BITS, "bits", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.hi_bit = 33}));
+    REJECTS(BITS, "bits", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.lo_bit = 9, .hi_bit = 8}));
+    REJECTS(BITS, "bits", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.lo_bit = 33}));
+    REJECTS(BITS, "bits", upsweep_sort(c, a.out, a.in, N, UPSWEEP_U8, &(upsweep_order){.lo_bit = UINT32_MAX, .hi_bit = UINT32_MAX}));
+    REJECTS(SIZE, "out", upsweep_sort(c, a.out, a.in, UINT64_MAX, i32, NULL));
+    REJECTS(ALIGN, "out", upsweep_sort(c, shifted(a.out, 1), a.in, N - 1, i32, NULL));
+    REJECTS(ALIGN, "in", upsweep_sort(c, a.out, shifted(a.in, 3), N - 1, i32, NULL));
+    REJECTS(ALIAS, "in", upsweep_sort(c, a.out, a.out + 1, N - 1, i32, NULL));
+    REJECTS(ALIAS, "out", upsweep_sort(c, a.out + 1, a.out, N - 1, i32, NULL));
+
+    REJECTS(NULL, "keys_out", upsweep_sort_pairs(c, NULL, a.in, a.values_out, a.values_in, N, i32, 8, NULL));
+    REJECTS(NULL, "keys_in", upsweep_sort_pairs(c, a.out, NULL, a.values_out, a.values_in, N, i32, 8, NULL));
+    REJECTS(NULL, "values_out", upsweep_sort_pairs(c, a.out, a.in, NULL, a.values_in, N, i32, 8, NULL));
+    REJECTS(NULL, "values_in", upsweep_sort_pairs(c, a.out, a.in, a.values_out, NULL, N, i32, 8, NULL));
+    REJECTS(SIZE, "value_nbytes", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 0, NULL));
+    REJECTS(SIZE, "value_nbytes", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 4097, NULL));
+    REJECTS(SIZE, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, UINT64_C(1) << 52, i32, 4096, NULL));
+    REJECTS(ALIAS, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.out, a.values_in, N, i32, 4, NULL));
+    REJECTS(ALIAS, "keys_out", upsweep_sort_pairs(c, a.values_in, a.in, a.values_out, a.values_in, N, i32, 8, NULL));
+    REJECTS(ALIAS, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.in, a.values_in, N, i32, 4, NULL));
+    REJECTS(ALIAS, "values_in", upsweep_sort_pairs(c, a.out, a.in, a.values_out, shifted(a.values_out, 1), N - 1, i32, 8, NULL));
+    REJECTS(ALIAS, "keys_in", upsweep_sort_pairs(c, a.out, a.out + 2, a.values_out, a.values_in, N - 2, i32, 8, NULL));
+    REJECTS(BITS, "bits", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 8, &(upsweep_order){.hi_bit = 64}));
+
+    REJECTS(NULL, "indices", upsweep_argsort(c, NULL, a.in, N, i32, UPSWEEP_U32, NULL));
+    REJECTS(NULL, "keys", upsweep_argsort(c, a.out, NULL, N, i32, UPSWEEP_U32, NULL));
+    REJECTS(TYPE, "index_type", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_I32, NULL));
+    REJECTS(TYPE, "type", upsweep_argsort(c, a.out, a.in, N, UPSWEEP_TYPE_COUNT, UPSWEEP_U32, NULL));
+    REJECTS(SIZE, "index_type", upsweep_argsort(c, a.out, a.in, (UINT64_C(1) << 32) + 1, i32, UPSWEEP_U32, NULL));
+    REJECTS(ALIAS, "keys", upsweep_argsort(c, a.out, a.out, N, i32, UPSWEEP_U32, NULL));
+    REJECTS(OPTIONS, "descending", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_U32, &(upsweep_order){.descending = 7}));
+}
+
+/* ---- memory, scratch, no context --------------------------------------------------------------------------------------------- */
+
+static void test_memory_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    unsigned char host[8] = {0};
+    REJECTS(NULL, "ptr", upsweep_alloc(c, NULL, 8));
+    REJECTS(NULL, "dst", upsweep_upload(c, NULL, host, 8));
+    REJECTS(NULL, "host_src", upsweep_upload(c, a.out, NULL, 8));
+    REJECTS(NULL, "host_dst", upsweep_download(c, NULL, a.in, 8));
+    REJECTS(NULL, "src", upsweep_download(c, host, NULL, 8));
+    REJECTS(NULL, "host_count", upsweep_read_count(c, NULL, a.count));
+    REJECTS(NULL, "count", upsweep_read_count(c, &(uint64_t){0}, NULL));
+    REJECTS(NULL, "nbytes", upsweep_scratch_size(c, NULL, UPSWEEP_PRIM_SCAN, 1, 4, 0));
+    REJECTS(OPTIONS, "primitive", upsweep_scratch_size(c, &(uint64_t){0}, (upsweep_primitive)99, 1, 4, 0));
+    REJECTS(SIZE, "item_nbytes", upsweep_scratch_size(c, &(uint64_t){0}, UPSWEEP_PRIM_SCAN, 1, 0, 0));
+    REJECTS(SIZE, "value_nbytes", upsweep_scratch_size(c, &(uint64_t){0}, UPSWEEP_PRIM_SORT, 1, 4, 4097));
+    REJECTS(NULL, "scratch", upsweep_set_scratch(c, NULL, 8));
+    REJECTS(ALIGN, "scratch", upsweep_set_scratch(c, shifted(a.values_out, 1), 8));
+    REJECTS(OPTIONS, "size", upsweep_context_device(c, &(upsweep_device){.size = 0}));
+    REJECTS(NULL, "device", upsweep_context_device(c, NULL));
+    void *p = host;
+    static const size_t huge[] = {SIZE_MAX, SIZE_MAX - 255, SIZE_MAX / 2};
+    for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
+        const upsweep_status status = upsweep_alloc(c, &p, huge[i]);
+        CHECK(status == UPSWEEP_ERR_MEMORY || status == UPSWEEP_ERR_DEVICE_MEMORY);
+        CHECK(p == NULL);
+        const upsweep_status reserved = upsweep_reserve(c, huge[i]);
+        CHECK(reserved == UPSWEEP_ERR_MEMORY || reserved == UPSWEEP_ERR_DEVICE_MEMORY);
+    }
+    CHECK_OK(upsweep_scan(c, a.out, a.in, N, UPSWEEP_I32, UPSWEEP_ADD, 0)); /* and the context still works */
+}
+
+/* Every call without a context, and the two that take NULL in their stride. */
+static void test_no_context(void) {
+    case_begin("no context");
+    uint64_t x = 1, y = 2;
+    void *p = NULL;
+    const upsweep_predicate keep = {UPSWEEP_NONZERO, {0}};
+    const uint8_t flag = 1;
+    const upsweep_status null = UPSWEEP_ERR_NULL;
+    CHECK_STATUS(upsweep_scan(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_ADD, 0), null);
+    CHECK_STATUS(upsweep_scan_ex(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_ADD, 0, NULL, NULL), null);
+    CHECK_STATUS(upsweep_compact(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep), null);
+    CHECK_STATUS(upsweep_compact_flags(NULL, &y, &x, &x, &flag, 0, 8), null);
+    CHECK_STATUS(upsweep_compact_indices(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep, UPSWEEP_U64, 0), null);
+    CHECK_STATUS(upsweep_partition(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep), null);
+    CHECK_STATUS(upsweep_partition_flags(NULL, &y, &x, &x, &flag, 0, 8), null);
+    CHECK_STATUS(upsweep_sort(NULL, &y, &x, 1, UPSWEEP_U64, NULL), null);
+    CHECK_STATUS(upsweep_sort_pairs(NULL, &y, &x, &y, &x, 0, UPSWEEP_U64, 8, NULL), null);
+    CHECK_STATUS(upsweep_argsort(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_U64, NULL), null);
+    CHECK_STATUS(upsweep_alloc(NULL, &p, 1), null);
+    CHECK_STATUS(upsweep_upload(NULL, &y, &x, 8), null);
+    CHECK_STATUS(upsweep_download(NULL, &y, &x, 8), null);
+    CHECK_STATUS(upsweep_read_count(NULL, &y, &x), null);
+    CHECK_STATUS(upsweep_sync(NULL), null);
+    CHECK_STATUS(upsweep_reserve(NULL, 1), null);
+    CHECK_STATUS(upsweep_set_scratch(NULL, NULL, 0), null);
+    CHECK_STATUS(upsweep_scratch_size(NULL, &y, UPSWEEP_PRIM_SCAN, 1, 1, 0), null);
+    CHECK_STATUS(upsweep_context_device(NULL, &(upsweep_device){.size = sizeof(upsweep_device)}), null);
+    CHECK(x == 1 && y == 2 && p == NULL);
+    upsweep_close(NULL);
+    upsweep_free(NULL, NULL);
+    FOR_EACH_SETUP(s) upsweep_free(s->ctx, NULL);
+}
+
+/* ---- n = 0 ------------------------------------------------------------------------------------------------------------------- */
+
+/* Data pointers may be NULL; totals and counts are written all the same. */
+static void check_count_is_zero(struct setup *s) {
+    uint64_t count[2] = {1, 1};
+    CHECK(take(s, SLOT_COUNT, count));
+    CHECK(count[0] == 0);
+    a.count = put(s, SLOT_COUNT, at_end, NULL, sizeof count);
+}
+
+static void test_nothing(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    const upsweep_predicate nonzero = {UPSWEEP_NONZERO, {0}}, *keep = &nonzero;
+    case_begin("n = 0");
+    setup_enter(s);
+    lay_out(s);
+    CHECK_OK(upsweep_scan(c, NULL, NULL, 0, UPSWEEP_I32, UPSWEEP_ADD, 0));
+    CHECK_OK(upsweep_scan_ex(c, NULL, NULL, 0, UPSWEEP_I32, UPSWEEP_ADD, 0, a.init, NULL));
+    CHECK_OK(upsweep_sort(c, NULL, NULL, 0, UPSWEEP_F64, NULL));
+    CHECK_OK(upsweep_sort_pairs(c, NULL, NULL, NULL, NULL, 0, UPSWEEP_U8, 7, NULL));
+    CHECK_OK(upsweep_argsort(c, NULL, NULL, 0, UPSWEEP_I64, UPSWEEP_U32, NULL));
+    CHECK_OK(upsweep_compact(c, NULL, a.count, NULL, 0, UPSWEEP_I32, keep));
+    check_count_is_zero(s);
+    CHECK_OK(upsweep_compact_flags(c, NULL, a.count, NULL, NULL, 0, 4096));
+    check_count_is_zero(s);
+    CHECK_OK(upsweep_compact_indices(c, NULL, a.count, NULL, 0, UPSWEEP_U16, keep, UPSWEEP_U32, UINT32_MAX));
+    check_count_is_zero(s);
+    CHECK_OK(upsweep_partition(c, NULL, a.count, NULL, 0, UPSWEEP_F32, keep));
+    check_count_is_zero(s);
+    CHECK_OK(upsweep_partition_flags(c, NULL, a.count, NULL, NULL, 0, 1));
+    check_count_is_zero(s);
+    for (upsweep_type type = 0; type < UPSWEEP_TYPE_COUNT; type++) {
+        for (upsweep_op op = 0; op < UPSWEEP_OP_COUNT; op++) {
+            if (!upsweep_type_has_op(type, op)) continue;
+            uint64_t total = 0, want[1] = {0};
+            elem_store(want, 0, type, oracle_scan(NULL, NULL, 0, type, op, 0, NULL));
+            void *d_total = put(s, SLOT_TOTAL, at_end, NULL, elem_size(type));
+            CHECK_OK(upsweep_scan_ex(c, NULL, NULL, 0, type, op, 0, NULL, d_total));
+            CHECK(take(s, SLOT_TOTAL, &total));
+            CHECK_SAME(&total, want, 1, elem_size(type));
+        }
+    }
+}
+
+/* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
+
+struct scratch_case {
+    const char *name;
+    upsweep_primitive primitive;
+    size_t item_nbytes, value_nbytes;
+};
+
+static const struct scratch_case scratch_cases[] = {
+    {"scan i32", UPSWEEP_PRIM_SCAN, 4, 0},           {"scan f64", UPSWEEP_PRIM_SCAN, 8, 0},
+    {"compact i32", UPSWEEP_PRIM_COMPACT, 4, 0},     {"compact records", UPSWEEP_PRIM_COMPACT, 100, 0},
+    {"partition i32", UPSWEEP_PRIM_PARTITION, 4, 0}, {"partition records", UPSWEEP_PRIM_PARTITION, 100, 0},
+    {"sort i32", UPSWEEP_PRIM_SORT, 4, 0},           {"sort f64", UPSWEEP_PRIM_SORT, 8, 0},
+    {"pairs i32, 8", UPSWEEP_PRIM_SORT, 4, 8},       {"pairs i32, 100", UPSWEEP_PRIM_SORT, 4, 100},
+    {"argsort i32 u32", UPSWEEP_PRIM_ARGSORT, 4, 4}, {"argsort f64 u64", UPSWEEP_PRIM_ARGSORT, 8, 8},
+};
+enum { SCRATCH_CASES = sizeof scratch_cases / sizeof *scratch_cases };
+
+/* A call of that kind on n elements in the slots, which hold 104 bytes an element. */
+static upsweep_status call_primitive(upsweep_context *c, const struct scratch_case *k, uint64_t n) {
+    const upsweep_type type = k->item_nbytes == 8 ? UPSWEEP_F64 : UPSWEEP_I32;
+    const upsweep_predicate keep = {UPSWEEP_NONZERO, {0}};
+    switch (k->primitive) {
+    case UPSWEEP_PRIM_SCAN:
+        return upsweep_scan(c, a.out, a.in, n, type, UPSWEEP_ADD, UPSWEEP_INCLUSIVE);
+    case UPSWEEP_PRIM_COMPACT:
+        if (k->item_nbytes > 8) return upsweep_compact_flags(c, a.out, a.count, a.in, a.flags, n, k->item_nbytes);
+        return upsweep_compact(c, a.out, a.count, a.in, n, type, &keep);
+    case UPSWEEP_PRIM_PARTITION:
+        if (k->item_nbytes > 8) return upsweep_partition_flags(c, a.out, a.count, a.in, a.flags, n, k->item_nbytes);
+        return upsweep_partition(c, a.out, a.count, a.in, n, type, &keep);
+    case UPSWEEP_PRIM_SORT:
+        if (k->value_nbytes == 0) return upsweep_sort(c, a.out, a.in, n, type, NULL);
+        return upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, type, k->value_nbytes, NULL);
+    default:
+        return upsweep_argsort(c, a.values_out, a.in, n, type, k->value_nbytes == 4 ? UPSWEEP_U32 : UPSWEEP_U64, NULL);
+    }
+}
+
+static void lay_out_for_scratch(struct setup *s, uint64_t n) {
+    struct rng rng = {n};
+    unsigned char *bytes = must_malloc(104 * n);
+    rng_fill(&rng, bytes, 104 * n);
+    a.in = put(s, SLOT_IN, at_end, bytes, 104 * n);
+    a.out = put(s, SLOT_OUT, at_end, NULL, 104 * n);
+    a.values_in = put(s, SLOT_VALUES_IN, at_end, bytes, 104 * n);
+    a.values_out = put(s, SLOT_VALUES_OUT, at_end, NULL, 104 * n);
+    a.flags = put(s, SLOT_FLAGS, at_end, bytes, n);
+    a.count = put(s, SLOT_COUNT, at_end, NULL, sizeof *a.count);
+    free(bytes);
+}
+
+/* The announced size suffices and nothing beyond it is touched; one byte less is refused, and the sentence says what is needed. */
+static void check_scratch(struct setup *s, const struct scratch_case *k, uint64_t n, struct place place) {
+    uint64_t nbytes = 0;
+    case_begin("scratch of %s, n %" PRIu64 ", side %d", k->name, n, (int)place.side);
+    setup_enter(s);
+    CHECK_OK(upsweep_scratch_size(s->ctx, &nbytes, k->primitive, n, k->item_nbytes, k->value_nbytes));
+    const size_t laid = place.side == AT_END ? (nbytes + 255) / 256 * 256 : nbytes; /* so that the start is aligned */
+    void *scratch = put(s, SLOT_SCRATCH, place, NULL, laid);
+    CHECK_OK(upsweep_set_scratch(s->ctx, nbytes ? scratch : NULL, nbytes));
+    CHECK_OK(call_primitive(s->ctx, k, n));
+    CHECK(take(s, SLOT_SCRATCH, NULL));
+    if (nbytes > 0) {
+        char needed[32];
+        snprintf(needed, sizeof needed, "%" PRIu64, nbytes);
+        CHECK_OK(upsweep_set_scratch(s->ctx, scratch, nbytes - 1));
+        const upsweep_status status = call_primitive(s->ctx, k, n);
+        CHECK(status == UPSWEEP_ERR_SCRATCH);
+        CHECK(strstr(upsweep_error(s->ctx), needed) != NULL);
+    }
+    CHECK_OK(upsweep_set_scratch(s->ctx, NULL, 0));
+    CHECK_OK(call_primitive(s->ctx, k, n));
+}
+
+static void test_scratch(struct setup *s) {
+    static const uint64_t sizes[] = {1, 63, 1000, 20001};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        lay_out_for_scratch(s, sizes[i]);
+        for (size_t k = 0; k < SCRATCH_CASES; k++) check_scratch(s, &scratch_cases[k], sizes[i], k & 1 ? at_start : at_end);
+    }
+    /* Never less for a larger n, up to sizes whose scratch no memory has: there it fails, and goes on failing. */
+    for (size_t k = 0; k < SCRATCH_CASES; k++) {
+        const struct scratch_case *x = &scratch_cases[k];
+        case_begin("scratch of %s grows with n", x->name);
+        setup_enter(s);
+        uint64_t before = 0;
+        bool failed = false;
+        for (uint64_t n = 0; n < UINT64_MAX / 9 * 8; n += n / 8 + 1) {
+            uint64_t nbytes = 0;
+            const upsweep_status status = upsweep_scratch_size(s->ctx, &nbytes, x->primitive, n, x->item_nbytes, x->value_nbytes);
+            if (!CHECK(status == UPSWEEP_ERR_SIZE || (status == UPSWEEP_OK && !failed && nbytes >= before))) break;
+            failed = status != UPSWEEP_OK;
+            before = nbytes;
+        }
+    }
+}
+
+/* ---- open -------------------------------------------------------------------------------------------------------------------- */
+
+static void *some_alloc(void *user, size_t nbytes) { return (void)user, malloc(nbytes); }
+static void some_free(void *user, void *p) { (void)user, free(p); }
+
+static void check_open(upsweep_status want, const char *backend, const upsweep_options *options, const char *word) {
+    upsweep_context *ctx = (upsweep_context *)(void *)&ctx;
+    case_begin("open \"%s\"", backend ? backend : "(NULL)");
+    if (CHECK_STATUS(upsweep_open_ex(&ctx, backend, options), want)) {
+        CHECK(ctx == NULL);
+        if (!CHECK(names(upsweep_error(NULL), word))) printf("    should name %s: \"%s\"\n", word, upsweep_error(NULL));
+    }
+}
+
+static void test_open(void) {
+    static const char *const bad_names[] = {"",
+                                            "gpu",
+                                            "CPU",
+                                            "cpux",
+                                            "cpu ",
+                                            "cpu:",
+                                            "cpu:x",
+                                            "cpu:2x",
+                                            "cpu:-1",
+                                            "cpu:+1",
+                                            "cpu: 1",
+                                            "cpu:0",
+                                            "cpu:99999999999",
+                                            "cpu:18446744073709551617",
+                                            "auto:1"};
+    for (size_t i = 0; i < sizeof bad_names / sizeof *bad_names; i++) {
+        upsweep_context *ctx = (upsweep_context *)(void *)&ctx;
+        case_begin("open \"%s\"", bad_names[i]);
+        CHECK_STATUS(upsweep_open(&ctx, bad_names[i]), UPSWEEP_ERR_BACKEND);
+        CHECK(ctx == NULL);
+        CHECK(strlen(upsweep_error(NULL)) > 10);
+    }
+    case_begin("open with nowhere to put the context");
+    CHECK_STATUS(upsweep_open(NULL, "cpu"), UPSWEEP_ERR_NULL);
+    CHECK(names(upsweep_error(NULL), "ctx"));
+    const upsweep_status options = UPSWEEP_ERR_OPTIONS;
+    check_open(UPSWEEP_ERR_NULL, NULL, NULL, "backend");
+    check_open(options, "cpu", &(upsweep_options){.size = 0}, "size");
+    check_open(options, "cpu", &(upsweep_options){.size = sizeof(size_t) - 1}, "size");
+    check_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .host_alloc = some_alloc}, "host_free");
+    check_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .host_free = some_free}, "host_free");
+    check_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .nthreads = 1000000}, "threads");
+    check_open(options, "cpu:2", &(upsweep_options){.size = sizeof(upsweep_options), .nthreads = 3}, "threads");
+    struct {
+        upsweep_options known;
+        uint64_t unknown;
+    } newer = {.known = {.size = sizeof newer}, .unknown = 1};
+    check_open(options, "cpu", &newer.known, "options");
+}
+
+int main(void) {
+    harness_begin(true);
+    test_no_context();
+    test_open();
+    FOR_EACH_SETUP(s) {
+        case_begin("bad arguments");
+        setup_enter(s);
+        lay_out(s);
+        test_scan_arguments(s);
+        test_compact_arguments(s);
+        test_predicates(s);
+        case_begin("bad arguments");
+        setup_enter(s);
+        test_flags_arguments(s);
+        test_sort_arguments(s);
+        test_memory_arguments(s);
+        test_nothing(s);
+        test_scratch(s);
+    }
+    return harness_end();
+}

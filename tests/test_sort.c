@@ -1,0 +1,305 @@
+/* test_sort.c: sort, sort of pairs and argsort against literals and the oracle, on every setup.
+ *
+ * Stability shows because values are random bytes, so that two equal keys in the wrong order carry different values, and because many
+ * distributions have few distinct keys. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "harness.h"
+#include "oracle.h"
+
+static const struct place at_end = {AT_END, 0};
+
+enum form { KEYS, KEYS_IN_PLACE, PAIRS, PAIRS_KEYS_IN_PLACE, PAIRS_VALUES_IN_PLACE, PAIRS_IN_PLACE, ARGSORT32, ARGSORT64, FORMS };
+static const char *const form_names[FORMS] = {
+    "keys",           "keys in place",  "pairs",         "pairs, keys in place", "pairs, values in place",
+    "pairs in place", "argsort to u32", "argsort to u64"};
+
+struct sort_case {
+    enum form form;
+    upsweep_type type;
+    uint64_t n;
+    size_t value_nbytes; /* of pairs */
+    upsweep_order order;
+    struct place keys_at, out_at, values_at;
+};
+
+static bool has_values(enum form form) { return form >= PAIRS && form <= PAIRS_IN_PLACE; }
+static bool is_argsort(enum form form) { return form >= ARGSORT32; }
+
+/* ---- one case on every setup ------------------------------------------------------------------------------------------------- */
+
+/* Answers, where the form has them. */
+struct answer {
+    void *keys, *values, *indices;
+};
+
+static void run_argsort(struct setup *s, const struct sort_case *c, const void *keys, const void *want) {
+    const size_t index_nbytes = c->form == ARGSORT32 ? 4 : 8;
+    void *got = must_malloc(c->n * index_nbytes);
+    const void *d_keys = put(s, SLOT_IN, c->keys_at, keys, c->n * elem_size(c->type));
+    void *d_indices = put(s, SLOT_OUT, (struct place){c->out_at.side, 0}, NULL, c->n * index_nbytes);
+    if (CHECK_OK(upsweep_argsort(s->ctx, d_indices, d_keys, c->n, c->type, c->form == ARGSORT32 ? UPSWEEP_U32 : UPSWEEP_U64, &c->order))) {
+        CHECK(take(s, SLOT_OUT, got));
+        CHECK(untouched(s, SLOT_IN));
+        CHECK_SAME(got, want, c->n, index_nbytes);
+    }
+    free(got);
+}
+
+static void run_keys(struct setup *s, const struct sort_case *c, const void *keys, const void *want) {
+    const size_t nbytes = c->n * elem_size(c->type);
+    const bool in_place = c->form == KEYS_IN_PLACE;
+    void *got = must_malloc(nbytes);
+    void *d_out = put(s, SLOT_OUT, c->out_at, in_place ? keys : NULL, nbytes);
+    const void *d_keys = in_place ? d_out : put(s, SLOT_IN, c->keys_at, keys, nbytes);
+    if (CHECK_OK(upsweep_sort(s->ctx, d_out, d_keys, c->n, c->type, &c->order))) {
+        CHECK(take(s, SLOT_OUT, got));
+        CHECK_SAME(got, want, c->n, elem_size(c->type));
+        if (!in_place) CHECK(untouched(s, SLOT_IN));
+    }
+    free(got);
+}
+
+static void run_pairs(struct setup *s, const struct sort_case *c, const void *keys, const void *values, const struct answer *want) {
+    const size_t nbytes = c->n * elem_size(c->type), values_nbytes = c->n * c->value_nbytes;
+    const bool keys_in_place = c->form == PAIRS_KEYS_IN_PLACE || c->form == PAIRS_IN_PLACE;
+    const bool values_in_place = c->form == PAIRS_VALUES_IN_PLACE || c->form == PAIRS_IN_PLACE;
+    void *got_keys = must_malloc(nbytes), *got_values = must_malloc(values_nbytes);
+    void *d_keys_out = put(s, SLOT_OUT, c->out_at, keys_in_place ? keys : NULL, nbytes);
+    const void *d_keys = keys_in_place ? d_keys_out : put(s, SLOT_IN, c->keys_at, keys, nbytes);
+    void *d_values_out = put(s, SLOT_VALUES_OUT, c->values_at, values_in_place ? values : NULL, values_nbytes);
+    const void *d_values = values_in_place ? d_values_out : put(s, SLOT_VALUES_IN, c->values_at, values, values_nbytes);
+    if (CHECK_OK(upsweep_sort_pairs(s->ctx, d_keys_out, d_keys, d_values_out, d_values, c->n, c->type, c->value_nbytes, &c->order))) {
+        CHECK(take(s, SLOT_OUT, got_keys));
+        CHECK(take(s, SLOT_VALUES_OUT, got_values));
+        CHECK_SAME(got_keys, want->keys, c->n, elem_size(c->type));
+        CHECK_SAME(got_values, want->values, c->n, c->value_nbytes);
+        if (!keys_in_place) CHECK(untouched(s, SLOT_IN));
+        if (!values_in_place) CHECK(untouched(s, SLOT_VALUES_IN));
+    }
+    free(got_keys);
+    free(got_values);
+}
+
+static void run_sort(struct setup *s, const struct sort_case *c, const void *keys, const void *values, const struct answer *want) {
+    if (is_argsort(c->form))
+        run_argsort(s, c, keys, want->indices);
+    else if (has_values(c->form))
+        run_pairs(s, c, keys, values, want);
+    else
+        run_keys(s, c, keys, want->keys);
+}
+
+static struct answer make_answer(const struct sort_case *c, const void *keys, const void *values) {
+    uint64_t *indices = must_malloc(c->n * sizeof *indices);
+    oracle_argsort(indices, keys, c->n, c->type, &c->order);
+    struct answer want = {must_malloc(c->n * elem_size(c->type)), must_malloc(c->n * c->value_nbytes), must_malloc(8 * c->n)};
+    oracle_gather(want.keys, keys, indices, c->n, elem_size(c->type));
+    if (has_values(c->form)) oracle_gather(want.values, values, indices, c->n, c->value_nbytes);
+    for (uint64_t i = 0; i < c->n; i++) elem_store(want.indices, i, c->form == ARGSORT32 ? UPSWEEP_U32 : UPSWEEP_U64, indices[i]);
+    free(indices);
+    return want;
+}
+
+static void check_sort(const struct sort_case *c, const void *keys, const char *distribution) {
+    struct rng rng = {c->n};
+    void *values = must_malloc(c->n * c->value_nbytes);
+    if (has_values(c->form)) rng_fill(&rng, values, c->n * c->value_nbytes);
+    struct answer want = make_answer(c, keys, values);
+    case_begin("sort %s, %s, %s, n %" PRIu64 ", values of %zu bytes, descending %u, bits %u to %u", form_names[c->form],
+               upsweep_type_name(c->type), distribution, c->n, c->value_nbytes, c->order.descending, c->order.lo_bit, c->order.hi_bit);
+    FOR_EACH_SETUP(s) run_sort(s, c, keys, values, &want);
+    free(values);
+    free(want.keys);
+    free(want.values);
+    free(want.indices);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------------------- */
+
+enum distribution { RANDOM, SORTED, REVERSED, ALL_EQUAL, FEW_DISTINCT, SHARED_DIGITS, SPECIAL, SKEWED, DISTRIBUTIONS };
+static const char *const distribution_names[DISTRIBUTIONS] = {"random",       "sorted",        "reversed", "all equal",
+                                                              "few distinct", "shared digits", "special",  "skewed"};
+
+/* Extremes; for floats NaNs of both signs, infinities, zeros of both signs. */
+static uint64_t special_key(upsweep_type type, uint64_t pick) {
+    const uint64_t sign = UINT64_C(1) << (8 * elem_size(type) - 1);
+    if (!is_float(type)) return (const uint64_t[]){0, 1, sign - 1, sign, sign + 1, sign | (sign - 1), 2, sign | (sign - 2)}[pick];
+    const uint64_t inf = elem_of_float(type, (double)INFINITY);
+    return (const uint64_t[]){0, sign, inf, inf | sign, inf | 5, inf | sign | 5, sign - 1, 1}[pick];
+}
+
+static uint64_t make_key(struct rng *rng, upsweep_type type, enum distribution distribution, uint64_t i, uint64_t n) {
+    const uint64_t range = elem_size(type) == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * elem_size(type)) - 1;
+    const uint64_t sign = range / 2 + 1, ramp = range / (n ? n : 1) * i;
+    switch (distribution) {
+    case SORTED:
+        return is_signed(type) ? ramp ^ sign : is_float(type) ? (ramp & sign ? ramp ^ sign : ~ramp) : ramp;
+    case REVERSED:
+        return make_key(rng, type, SORTED, n - 1 - i, n);
+    case ALL_EQUAL:
+        return 0x4142434445464748u;
+    case FEW_DISTINCT:
+        return UINT64_C(0x9e3779b97f4a7c15) * rng_below(rng, 5);
+    case SHARED_DIGITS:
+        return UINT64_C(0x4112340078560000) | rng_below(rng, 256) << 8 | rng_below(rng, 3) << 40;
+    case SPECIAL:
+        return special_key(type, rng_below(rng, 8));
+    case SKEWED:
+        return rng_next(rng) >> rng_below(rng, 64);
+    default:
+        return rng_next(rng);
+    }
+}
+
+static void *make_keys(upsweep_type type, enum distribution distribution, uint64_t n) {
+    struct rng rng = {n + (uint64_t)distribution};
+    void *keys = must_malloc(n * elem_size(type));
+    for (uint64_t i = 0; i < n; i++) elem_store(keys, i, type, make_key(&rng, type, distribution, i, n));
+    return keys;
+}
+
+static void check_made(const struct sort_case *c, enum distribution distribution) {
+    void *keys = make_keys(c->type, distribution, c->n);
+    check_sort(c, keys, distribution_names[distribution]);
+    free(keys);
+}
+
+static const size_t value_sizes[] = {4, 8, 1, 2, 16, 3, 12, 48};
+enum { VALUE_SIZES = sizeof value_sizes / sizeof *value_sizes };
+
+/* The i-th combination of value size, direction and places. */
+static struct sort_case variant(enum form form, upsweep_type type, uint64_t n, unsigned i) {
+    struct sort_case c = {.form = form, .type = type, .n = n, .order = {.descending = i & 1}};
+    if (has_values(form)) c.value_nbytes = value_sizes[i / 2 % VALUE_SIZES];
+    c.keys_at = (struct place){i & 2 ? AT_START : AT_END, i / 4 % 3 * elem_size(type)};
+    c.out_at = (struct place){i & 4 ? AT_START : AT_END, i / 8 % 3 * elem_size(type)};
+    c.values_at = (struct place){i & 8 ? AT_START : AT_END, i % 3};
+    return c;
+}
+
+/* ---- literals ---------------------------------------------------------------------------------------------------------------- */
+
+static void literal(enum form form, upsweep_type type, upsweep_order order, uint64_t n, const void *keys, const void *values,
+                    size_t value_nbytes, struct answer want) {
+    const struct sort_case c = {form, type, n, value_nbytes, order, at_end, at_end, at_end};
+    case_begin("literal %s, %s, descending %u", form_names[form], upsweep_type_name(type), order.descending);
+    FOR_EACH_SETUP(s) run_sort(s, &c, keys, values, &want);
+}
+
+static void test_literals(void) {
+    const upsweep_order up = {0}, down = {.descending = 1}, low_nibble = {.lo_bit = 0, .hi_bit = 4};
+    int32_t keys[] = {3, -1, 7, 0, -8, 3}, sorted[] = {-8, -1, 0, 3, 3, 7}, falling[] = {7, 3, 3, 0, -1, -8};
+    uint32_t order[] = {4, 1, 3, 0, 5, 2};
+    uint64_t falling_order[] = {2, 0, 5, 3, 1, 4};
+    char *values = "abcdef", *sorted_values = "ebdafc", *falling_values = "cafdbe";
+    literal(KEYS, UPSWEEP_I32, up, 6, keys, NULL, 0, (struct answer){.keys = sorted});
+    literal(KEYS_IN_PLACE, UPSWEEP_I32, down, 6, keys, NULL, 0, (struct answer){.keys = falling});
+    literal(PAIRS, UPSWEEP_I32, up, 6, keys, values, 1, (struct answer){.keys = sorted, .values = sorted_values});
+    literal(PAIRS_IN_PLACE, UPSWEEP_I32, down, 6, keys, values, 1, (struct answer){.keys = falling, .values = falling_values});
+    literal(ARGSORT32, UPSWEEP_I32, up, 6, keys, NULL, 0, (struct answer){.indices = order});
+    literal(ARGSORT64, UPSWEEP_I32, down, 6, keys, NULL, 0, (struct answer){.indices = falling_order});
+
+    uint8_t nibbles[] = {0x21, 0x10, 0xf1, 0x00}, by_low_nibble[] = {0x10, 0x00, 0x21, 0xf1};
+    literal(KEYS, UPSWEEP_U8, low_nibble, 4, nibbles, NULL, 0, (struct answer){.keys = by_low_nibble});
+    const float nan = (float)NAN, inf = (float)INFINITY;
+    float floats[] = {0.0f, nan, -1, inf, -0.0f, 1, -inf, -nan}, total_order[] = {-nan, -inf, -1, -0.0f, 0.0f, 1, inf, nan};
+    literal(KEYS, UPSWEEP_F32, up, 8, floats, NULL, 0, (struct answer){.keys = total_order});
+}
+
+/* ---- types, forms, sizes, distributions, bit ranges -------------------------------------------------------------------------- */
+
+static void test_every_small_n(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I16, UPSWEEP_I32, UPSWEEP_U8, UPSWEEP_U64};
+    for (unsigned n = 0; n <= 1100; n++) {
+        for (unsigned k = 0; k < 6; k++) {
+            if (n > 130 && (n + k) % 3) continue;
+            const struct sort_case c = variant((enum form)((n + k * 3) % FORMS), types[k], n, n * 7 + k);
+            check_made(&c, n % 5 ? RANDOM : (enum distribution)((n / 5 + k) % DISTRIBUTIONS));
+        }
+    }
+}
+
+static void test_every_type_form_and_distribution(void) {
+    static const uint64_t sizes[] = {300, 2100, 5000, 20000};
+    unsigned i = 0;
+    for (upsweep_type type = 0; type < UPSWEEP_TYPE_COUNT; type++) {
+        for (enum form form = 0; form < FORMS; form++) {
+            for (enum distribution distribution = 0; distribution < DISTRIBUTIONS; distribution++, i++) {
+                const struct sort_case c = variant(form, type, sizes[(i + form + type) % (quick() ? 3 : 4)] + i % 7, i * 5 + i / 8);
+                check_made(&c, distribution);
+            }
+        }
+    }
+}
+
+static void test_block_edges(void) {
+    static const uint64_t edges[] = {4096, 8192, 16384, 32768, 65536, 131072, 262144};
+    unsigned i = 0;
+    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
+        for (upsweep_type type = 0; type < UPSWEEP_TYPE_COUNT; type++, i++) {
+            if ((i + e) % (quick() ? 7 : 3)) continue;
+            const struct sort_case c = variant((enum form)(i * 5 % FORMS), type, edges[e] - 1 + i % 3, i * 3);
+            check_made(&c, i % 2 ? RANDOM : (enum distribution)(i / 2 % DISTRIBUTIONS));
+        }
+    }
+}
+
+static void test_bit_ranges(void) {
+    static const struct {
+        uint32_t lo, hi;
+    } ranges[] = {{0, 1},   {1, 2},  {0, 8},   {3, 8},   {7, 8}, {0, 11}, {8, 16}, {5, 16}, {1, 30}, {12, 32},
+                  {31, 32}, {0, 33}, {20, 64}, {63, 64}, {4, 0}, {7, 0},  {5, 5},  {8, 8},  {32, 0}, {64, 0}};
+    unsigned i = 0;
+    for (upsweep_type type = 0; type < UPSWEEP_TYPE_COUNT; type++) {
+        for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
+            if (ranges[r].hi > 8 * elem_size(type) || ranges[r].lo > 8 * elem_size(type)) continue;
+            for (unsigned k = 0; k < 3; k++, i++) {
+                struct sort_case c = variant((enum form)(i % FORMS), type, (const uint64_t[]){77, 1500, 9000}[k], i * 3 + k);
+                c.order.lo_bit = ranges[r].lo;
+                c.order.hi_bit = ranges[r].hi;
+                check_made(&c, i % 4 ? RANDOM : SPECIAL);
+            }
+        }
+    }
+}
+
+static void test_value_sizes(void) {
+    static const size_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 64, 100, 255, 1000, 4096};
+    unsigned i = 0;
+    for (size_t v = 0; v < sizeof sizes / sizeof *sizes; v++) {
+        for (upsweep_type type = 0; type < UPSWEEP_TYPE_COUNT; type += (upsweep_type)(1 + v % 3), i++) {
+            struct sort_case c = variant((enum form)(PAIRS + i % 4), type, sizes[v] > 100 ? 120 + i : i % 2 ? 3000 : 700, i);
+            c.value_nbytes = sizes[v];
+            check_made(&c, i % 3 ? RANDOM : FEW_DISTINCT);
+        }
+    }
+}
+
+static void test_big(void) {
+    const uint64_t n = quick() ? 150001 : 700001;
+    static const struct {
+        enum form form;
+        upsweep_type type;
+        enum distribution distribution;
+    } kinds[] = {{KEYS, UPSWEEP_U32, RANDOM},      {KEYS_IN_PLACE, UPSWEEP_F64, RANDOM},         {PAIRS, UPSWEEP_U32, RANDOM},
+                 {ARGSORT32, UPSWEEP_I64, SKEWED}, {PAIRS_IN_PLACE, UPSWEEP_F32, SHARED_DIGITS}, {KEYS, UPSWEEP_U16, RANDOM},
+                 {KEYS, UPSWEEP_U64, SKEWED}};
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct sort_case c = variant(kinds[i].form, kinds[i].type, n, i);
+        check_made(&c, kinds[i].distribution);
+    }
+}
+
+int main(void) {
+    harness_begin(true);
+    test_literals();
+    test_every_small_n();
+    test_every_type_form_and_distribution();
+    test_block_edges();
+    test_bit_ranges();
+    test_value_sizes();
+    test_big();
+    return harness_end();
+}
