@@ -32,7 +32,7 @@ static const char help_text[] =
     "compares every result with a serial reference, and says how long each took.\n"
     "\n"
     "Options:\n"
-    "  -n, --size N          elements, 1 to 2^32 (default 65536)\n"
+    "  -n, --size N          elements, 1 to 2^32 - 1 (default 65536)\n"
     "  -s, --seed S          start of the random numbers (default 1); the same seed gives the same input\n"
     "  -b, --backend B       auto (the default): all that this machine can run; cpu; cuda; all: both, or an error\n"
     "      --block-size B    threads of a CUDA block in the rungs that let one choose: a power of two, 32 to 1024 (default 256)\n"
@@ -62,33 +62,38 @@ static bool parse_block_size(struct demo *demo, const char *text) {
     return true;
 }
 
+/* One option; false if it will not do. */
+static bool take_option(struct demo *demo, int letter, char **argv) {
+    switch (letter) {
+    case 'n':
+        return parse_count("size", optarg, 1, UINT32_MAX, &demo->n);
+    case 's':
+        return parse_count("seed", optarg, 0, UINT64_MAX, &demo->seed);
+    case 'b':
+        return parse_backend(demo, optarg);
+    case 'B':
+        return parse_block_size(demo, optarg);
+    default:
+        return complain("demo", "%s is unknown, or lacks its argument (see upsweep demo --help)", argv[optind - 1]);
+    }
+}
+
 /* False if the command ends here, with *status. */
 static bool parse_options(struct demo *demo, int argc, char **argv, int *status) {
     static const struct option options[] = {{"size", required_argument, NULL, 'n'},    {"seed", required_argument, NULL, 's'},
                                             {"backend", required_argument, NULL, 'b'}, {"block-size", required_argument, NULL, 'B'},
                                             {"help", no_argument, NULL, 'h'},          {0}};
-    const char *backend = "auto";
-    bool ok = true;
     *status = EXIT_ERROR;
-    for (int letter; ok && (letter = getopt_long(argc, argv, "n:s:b:h", options, NULL)) != -1;) {
-        if (letter == 'n')
-            ok = parse_count("size", optarg, 1, UINT64_C(1) << 32, &demo->n);
-        else if (letter == 's')
-            ok = parse_count("seed", optarg, 0, UINT64_MAX, &demo->seed);
-        else if (letter == 'b')
-            backend = optarg;
-        else if (letter == 'B')
-            ok = parse_block_size(demo, optarg);
-        else if (letter != 'h')
-            return false; /* getopt_long() has said why */
-        else {
+    opterr = 0; /* the sentences are ours */
+    for (int letter; (letter = getopt_long(argc, argv, "n:s:b:h", options, NULL)) != -1;) {
+        if (letter == 'h') {
             fputs(help_text, stdout);
             *status = close_stdout(EXIT_GOOD);
             return false;
         }
+        if (!take_option(demo, letter, argv)) return false;
     }
-    if (ok && optind < argc) ok = complain("demo", "takes no arguments, but got '%s' (see upsweep demo --help)", argv[optind]);
-    return ok && parse_backend(demo, backend);
+    return optind == argc || complain("demo", "takes no arguments, but got '%s' (see upsweep demo --help)", argv[optind]);
 }
 
 /* ---- input ------------------------------------------------------------------------------------------------------------------- */
@@ -101,7 +106,7 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* scan: 0 to 49, and a 0 at the end, which an inclusive scan by mistake would give away. compact: 0 to 3, so that 3 of 4 are kept.
+/* scan: 0 to 49, and a 0 at the end, so that the last sum is that of all elements. compact: 0 to 3, so that 3 of 4 are kept.
  * sort: all 32 bits, negative numbers too. */
 static void make_input(struct demo *demo, enum ladder_primitive primitive) {
     uint64_t state = demo->seed + (uint64_t)primitive;
@@ -208,7 +213,11 @@ static bool run_section(struct demo *demo, enum ladder_primitive primitive) {
     const struct ladder_rung *rung;
     for (size_t i = 0; (rung = ladder_at(i)) != NULL; i++) {
         if (rung->primitive != primitive || !demo->use[rung->backend]) continue;
-        for (int which = 0; which < 2; which++) *(run_rung(demo, rung, which) ? &demo->npassed : &demo->nfailed) += 1;
+        for (int which = 0; which < 2; which++) {
+            const bool passed = run_rung(demo, rung, which);
+            demo->npassed += passed;
+            demo->nfailed += !passed;
+        }
     }
     return true;
 }
@@ -231,8 +240,8 @@ static bool run_sections(struct demo *demo) {
 
 int cmd_demo(int argc, char **argv) {
     struct demo demo = {.n = 65536, .seed = 1, .block_size = 256};
-    int status;
-    if (!parse_options(&demo, argc, argv, &status)) return status;
+    int status = EXIT_ERROR;
+    if (!parse_backend(&demo, "auto") || !parse_options(&demo, argc, argv, &status)) return status;
     demo.sizes[0] = demo.n;
     demo.sizes[1] = demo.n > 3 ? demo.n - 3 : 0;
 

@@ -6,10 +6,11 @@
  *     scan      0   1   1   2   2   3   4   4      exclusive sum of the flags: where it goes, if it is
  *     scatter   3   7   4   1   3                  out[scan[i]] = in[i] where the flag is set
  *
- * Work O(n), depth that of the scan (n here, as this scan is the serial loop of rung 1; log n on the GPU), bytes 24n + 4 kept: in and
- * flags, flags and places, all three again. On one thread that is six times the traffic of rung 3 for nothing. It is the price of
- * parallelism; the library's own compaction pays it only in registers and shared memory.
- * Source: Blelloch, Prefix Sums and Their Applications, section 1.3, 1990; Harris, Sengupta and Owens, GPU Gems 3, section 39.3.1, 2007. */
+ * Work O(n), depth that of the scan (n here, as this scan is the serial loop of rung 1; log n on the GPU), bytes 28n + 4 kept: in and
+ * flags, flags and places, all three again and out. On one thread that is 4 to 7 times the traffic of rung 3 for nothing. It is the price
+ * of parallelism; the library's own compaction pays it only in registers and shared memory.
+ * Source: Horn, Stream Reduction Operations for GPGPU Applications, GPU Gems 2, chapter 36, 2005; Harris, Sengupta and Owens, GPU Gems 3,
+ * section 39.3.1, 2007. */
 #include "rungs.h"
 
 #include <stdlib.h>

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 
 const char *ladder_device_missing(void) {
-    int ndevices = 0;
+    int driver = 0, ndevices = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) return "there is no NVIDIA driver on this machine";
     const cudaError_t error = cudaGetDeviceCount(&ndevices);
-    if (error != cudaSuccess) {
-        cudaGetLastError(); /* forget it: the next check after a launch would find it */
-        return cudaGetErrorString(error);
-    }
-    return ndevices > 0 ? NULL : cudaGetErrorString(cudaErrorNoDevice);
+    if (error == cudaSuccess && ndevices > 0) return NULL;
+    cudaGetLastError(); /* forget it: the next check after a launch would find it */
+    return cudaGetErrorString(error == cudaSuccess ? cudaErrorNoDevice : error);
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------------------- */

@@ -8,8 +8,9 @@
  *
  * Blocks of one launch run in any order, so a round may not overwrite what another block has yet to read: hence two buffers. And blocks
  * cannot wait for each other inside a launch, so a round is a launch: its end is the barrier.
- * Work n log n, depth log n, bytes 8n (log n + 1): 28 times the necessary traffic at n = 2^27. Every access is coalesced and no thread
- * idles, so it beats "work-efficient" rungs that waste theirs. What it teaches: count the bytes.
+ * Work n log n, depth log n, bytes 8n (log n + 1) at least: 28 times the necessary traffic at n = 2^27. But every access is
+ * coalesced and no thread idles, so do not be surprised if it keeps up with a "work-efficient" rung that wastes both. What it teaches:
+ * count the bytes, not the steps.
  * Source: Hillis and Steele, Data Parallel Algorithms, 1986; Harris, Sengupta and Owens, GPU Gems 3, section 39.2.1, 2007. */
 #include "device.cuh"
 

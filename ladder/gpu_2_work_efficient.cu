@@ -10,9 +10,10 @@
  *     stride 2   3  [0]  7  [4]  4 [11]  6 [16]
  *     stride 1  [0] [3] [4][11][11][15][16][22]
  *
- * Work 2 (n - 1) additions, depth 2 log n: asymptotically the best there is. Bytes, if only what is used were moved: about 32n with the
- * copy into the tree. But here every level launches a thread for every element, and at stride 2^d one in 2^(d+1) has work: the warps of
- * the lower levels are mostly idle lanes, those of the upper ones start only to end, and a 128-byte line is fetched for one number.
+ * Work 2 (n - 1) additions, depth 2 log n: asymptotically the best there is. Bytes used 36n: copy into the tree 8n, up 12n,
+ * down 16n; bytes moved about 84n, as memory comes in sectors of 32 bytes and from stride 4 on a pair has one or two to itself. And every
+ * level launches a thread for every element, though at stride 2^d only one in 2^(d+1) has work: the warps of the lower levels are mostly
+ * idle lanes, those of the upper ones start only to end.
  * What it teaches: an algorithm that does less work is not one that does it faster. n is padded with zeros to a power of two.
  * Source: Blelloch, Prefix Sums and Their Applications, section 1.2, 1990; Harris, Sengupta and Owens, GPU Gems 3, section 39.2.2, 2007. */
 #include "device.cuh"

@@ -7,9 +7,10 @@
  * Thread k works on right = (k + 1) 2 stride - 1, so the working threads are 0 .. padded / (2 stride) - 1: full warps, without gaps. That
  * alone is the packed form: as many threads as in rung 2 are launched, and whole blocks leave at once. The working form launches the
  * working ones only: the number of blocks halves with each level up. Two rows of the table show the two switches one after the other.
- * Work 2 (n - 1), depth 2 log n, bytes about 32n if lines were used whole; they are not: neighbours in a warp are 2 stride apart, so from
- * stride 16 on each access fetches a line of its own. What it teaches: lanes and launches are resources, and so is each memory line.
- * Source: as rung 2; the numbering is that of Harris, Sengupta and Owens, GPU Gems 3, section 39.2.3 (listing 39-2), 2007. */
+ * Work 2 (n - 1), depth 2 log n, bytes as in rung 2: 36n used, about 84n moved; the neighbours of a warp are still 2 stride apart. What it
+ * teaches: idle lanes and idle blocks cost; once they are gone, what remains is the memory, and the next rung is about that.
+ * Source: Blelloch, Prefix Sums and Their Applications, section 1.2, 1990; the numbering of threads is that of Harris, Sengupta and Owens,
+ * GPU Gems 3, section 39.2.2 (listing 39-2), 2007. */
 #include "device.cuh"
 
 static __global__ void up_sweep(int32_t *tree, uint64_t nworkers, uint64_t stride) {

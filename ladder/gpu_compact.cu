@@ -8,7 +8,8 @@
  * Work and depth: those of the scan, plus O(n) and O(1). Bytes 8n for the map, those of the scan, 12n + 4 kept for the scatter. Kept
  * elements keep their order, so the writes of a warp fall next to one another. What it teaches: a scan turns "where does mine go?", which
  * looks serial, into something that every thread can answer at once; and the passes between the steps cost more than the steps.
- * Source: Blelloch, Prefix Sums and Their Applications, section 1.3, 1990; Harris, Sengupta and Owens, GPU Gems 3, section 39.3.1, 2007. */
+ * Source: Horn, Stream Reduction Operations for GPGPU Applications, GPU Gems 2, chapter 36, 2005; Harris, Sengupta and Owens, GPU Gems 3,
+ * section 39.3.1, 2007. */
 #include "device.cuh"
 
 static __global__ void map_to_flags(int32_t *flags, const int32_t *in, uint64_t n) {
