@@ -27,6 +27,8 @@ void device_run_close(struct device_run *run) {
 }
 
 cudaError_t device_alloc_bytes(struct device_run *run, void **d_bytes, uint64_t nbytes) {
+    *d_bytes = NULL;
+    if (nbytes == 0) return cudaSuccess;
     if (run->narrays == sizeof run->arrays / sizeof run->arrays[0]) return cudaErrorInvalidValue;
     CUDA_TRY(cudaMalloc(d_bytes, nbytes));
     run->arrays[run->narrays++] = *d_bytes;
@@ -34,10 +36,10 @@ cudaError_t device_alloc_bytes(struct device_run *run, void **d_bytes, uint64_t 
 }
 
 cudaError_t device_alloc(struct device_run *run, int32_t **d_items, uint64_t n) {
-    void *d_bytes = NULL;
-    CUDA_TRY(device_alloc_bytes(run, &d_bytes, n * sizeof(int32_t)));
+    void *d_bytes;
+    const cudaError_t error = device_alloc_bytes(run, &d_bytes, n * sizeof(int32_t));
     *d_items = (int32_t *)d_bytes;
-    return cudaSuccess;
+    return error;
 }
 
 cudaError_t device_mark(struct device_run *run, int mark) { return cudaEventRecord(run->marks[mark], 0); }
@@ -58,7 +60,8 @@ bool device_result(struct ladder_job *job, cudaError_t error) {
 
 cudaError_t device_load_leaves(int32_t *d_tree, const int32_t *d_in, uint64_t n) {
     CUDA_TRY(cudaMemcpyAsync(d_tree, d_in, n * sizeof(int32_t), cudaMemcpyDeviceToDevice, 0));
-    return cudaMemsetAsync(d_tree + n, 0, (padded_size(n) - n) * sizeof(int32_t), 0);
+    const uint64_t npadding = padded_size(n) - n;
+    return npadding == 0 ? cudaSuccess : cudaMemsetAsync(d_tree + n, 0, npadding * sizeof(int32_t), 0);
 }
 
 /* ---- the clock for C files --------------------------------------------------------------------------------------------------- */

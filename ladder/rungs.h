@@ -53,11 +53,20 @@ const char *ladder_device_missing(void);
 
 /* device.cu: a clock that C files can use: it measures what is queued on the default stream between start and stop, by events. */
 struct ladder_device_clock;
+#ifdef UPSWEEP_HAVE_CUDA
 struct ladder_device_clock *ladder_device_clock_open(void); /* NULL: failed */
 void ladder_device_clock_close(struct ladder_device_clock *clock);
 bool ladder_device_clock_start(struct ladder_device_clock *clock);
 bool ladder_device_clock_stop(struct ladder_device_clock *clock, double *ms); /* waits for the device */
 void *ladder_device_stream(void);                                             /* that stream, as upsweep_options wants it */
+#else
+/* Without CUDA there is none, and no row that would ask for it. */
+static inline struct ladder_device_clock *ladder_device_clock_open(void) { return NULL; }
+static inline void ladder_device_clock_close(struct ladder_device_clock *clock) { (void)clock; }
+static inline bool ladder_device_clock_start(struct ladder_device_clock *clock) { return clock != NULL; }
+static inline bool ladder_device_clock_stop(struct ladder_device_clock *clock, double *ms) { return clock != NULL && *ms >= 0; }
+static inline void *ladder_device_stream(void) { return NULL; }
+#endif
 
 /* ---- helpers (ladder.c) ------------------------------------------------------------------------------------------------------ */
 

@@ -25,40 +25,22 @@ struct stopwatch {
     struct ladder_device_clock *events; /* NULL: the monotonic clock */
 };
 
-#ifdef UPSWEEP_HAVE_CUDA
 static bool stopwatch_open(struct stopwatch *watch, enum ladder_backend backend) {
     if (backend == LADDER_CUDA) watch->events = ladder_device_clock_open();
     return backend == LADDER_CPU || watch->events != NULL;
 }
+
 static void stopwatch_close(struct stopwatch *watch) { ladder_device_clock_close(watch->events); }
+
 static bool stopwatch_start(struct stopwatch *watch) {
     watch->start_ms = ladder_now_ms();
     return watch->events == NULL || ladder_device_clock_start(watch->events);
 }
+
 static bool stopwatch_stop(struct stopwatch *watch, double *ms) {
     *ms = ladder_now_ms() - watch->start_ms;
     return watch->events == NULL || ladder_device_clock_stop(watch->events, ms);
 }
-static void *stream_of(enum ladder_backend backend) { return backend == LADDER_CUDA ? ladder_device_stream() : NULL; }
-#else
-static bool stopwatch_open(struct stopwatch *watch, enum ladder_backend backend) {
-    (void)watch;
-    return backend == LADDER_CPU;
-}
-static void stopwatch_close(struct stopwatch *watch) { (void)watch; }
-static bool stopwatch_start(struct stopwatch *watch) {
-    watch->start_ms = ladder_now_ms();
-    return true;
-}
-static bool stopwatch_stop(struct stopwatch *watch, double *ms) {
-    *ms = ladder_now_ms() - watch->start_ms;
-    return true;
-}
-static void *stream_of(enum ladder_backend backend) {
-    (void)backend;
-    return NULL;
-}
-#endif
 
 /* ---- the calls --------------------------------------------------------------------------------------------------------------- */
 
@@ -67,8 +49,9 @@ static upsweep_status prepare(struct own *own, const struct ladder_rung *rung, c
     static const upsweep_primitive primitives[] = {
         [LADDER_SCAN] = UPSWEEP_PRIM_SCAN, [LADDER_COMPACT] = UPSWEEP_PRIM_COMPACT, [LADDER_SORT] = UPSWEEP_PRIM_SORT};
     const size_t nbytes = (size_t)job->n * sizeof(int32_t);
-    const upsweep_options options = {
-        .size = sizeof options, .nthreads = rung->backend == LADDER_CPU ? job->nthreads : 0, .stream = stream_of(rung->backend)};
+    const upsweep_options options = {.size = sizeof options,
+                                     .nthreads = rung->backend == LADDER_CPU ? job->nthreads : 0,
+                                     .stream = rung->backend == LADDER_CUDA ? ladder_device_stream() : NULL};
     uint64_t scratch_nbytes = 0;
 
     upsweep_status status = upsweep_open_ex(&own->ctx, rung->backend == LADDER_CPU ? "cpu" : "cuda", &options);
