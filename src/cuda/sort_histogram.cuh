@@ -1,0 +1,149 @@
+/* sort_histogram.cuh: one read of the keys gives the histograms of all digits, and with them the plan of the whole sort.
+ *
+ * Counts do not depend on the order of the keys, so all passes' histograms can be taken before the first. Each CTA counts in shared memory
+ * and adds its counts to the global ones; the CTA that finishes last scans them, so that they say where each digit starts, and writes the
+ * plan: a digit that all keys share needs no pass. The host cannot know that without waiting, so it launches every pass, and those of
+ * skipped digits return at once.
+ *
+ * The plan must also end in `out` however many passes are live. Buffers alternate, the last move writes `out`, the first reads `in`:
+ *     one move      in -> out
+ *     two moves     in -> tmp -> out
+ *     three         in -> out -> tmp -> out
+ * In place `in` is `out`, so the number of moves must be even: where it is not, one skipped pass copies instead. The launcher makes sure
+ * that there is one, by adding a pass over no bits if the number of passes is odd. Cost: the keys read once.  Source: Adinets and Merrill,
+ * Onesweep, 2022, section 4.1 */
+#ifndef UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
+#define UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
+
+#include "sort_rank.cuh"
+
+/* ---- counting ---------------------------------------------------------------------------------------------------------------- */
+
+#define HISTOGRAM_WORDS (SORT_DIGITS * SORT_HISTOGRAM_COPIES) /* of a pass */
+
+/* s_counts [passes][digits][copies] */
+template <int N, typename KEY>
+static __device__ __forceinline__ void count_keys(uint32_t *s_counts, const struct sort_job &job, const struct key_order<KEY> &order,
+                                                  KEY (&keys)[N]) {
+    const uint32_t copy = threadIdx.x % SORT_HISTOGRAM_COPIES;
+#pragma unroll
+    for (int i = 0; i < N; i++) keys[i] = order.image(keys[i]);
+    for (uint32_t pass = 0; pass < job.npasses; pass++) {
+        uint32_t *counts = s_counts + pass * HISTOGRAM_WORDS + copy;
+        if (job.mask[pass] == 0) continue;
+#pragma unroll
+        for (int i = 0; i < N; i++) atomicAdd(&counts[digit_of(keys[i], job.shift[pass], job.mask[pass]) * SORT_HISTOGRAM_COPIES], 1);
+    }
+}
+
+/* The keys that lie in whole, aligned 16-byte vectors; the others, fewer than two vectors, go one by one. */
+template <typename KEY> static __device__ __forceinline__ void count_all(uint32_t *s_counts, const struct sort_job &job) {
+    constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY), LOADS = SORT_HISTOGRAM_LOADS;
+    const struct key_order<KEY> order(job);
+    const KEY *keys = (const KEY *)job.keys_in;
+    const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, nthreads = (uint64_t)gridDim.x * blockDim.x;
+    const uint64_t head = min(job.n, (uint64_t)((16 - (uintptr_t)keys % 16) % 16 / sizeof(KEY)));
+    const uint64_t nvectors = (job.n - head) / PER_VECTOR, tail = head + nvectors * PER_VECTOR;
+    const uint4 *vectors = (const uint4 *)(keys + head);
+
+    uint64_t v = thread;
+    for (; v + (LOADS - 1) * nthreads < nvectors; v += LOADS * nthreads) {
+        union {
+            uint4 vector[LOADS];
+            KEY key[LOADS * PER_VECTOR];
+        } got;
+#pragma unroll
+        for (uint32_t i = 0; i < LOADS; i++) got.vector[i] = vectors[v + i * nthreads];
+        count_keys(s_counts, job, order, got.key);
+    }
+    for (; v < nvectors; v += nthreads) {
+        union {
+            uint4 vector;
+            KEY key[PER_VECTOR];
+        } got;
+        got.vector = vectors[v];
+        count_keys(s_counts, job, order, got.key);
+    }
+    if (thread < head + (job.n - tail)) {
+        KEY key[1] = {keys[thread < head ? thread : tail + thread - head]};
+        count_keys(s_counts, job, order, key);
+    }
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+
+/* Turns one pass's histogram into starts; returns whether more than one digit occurs. All threads call it, thread d has digit d. */
+static __device__ __forceinline__ bool scan_histogram(const struct sort_job &job, uint32_t pass, uint64_t *s_sums) {
+    const bool mine = threadIdx.x < SORT_DIGITS;
+    uint64_t *base = &job.header->base[0][pass][threadIdx.x];
+    const uint64_t count = mine ? __ldcg(base) : 0; /* from L2, where the other CTAs' atomics took place */
+    const uint64_t start = scan_digits(count, s_sums);
+    if (mine) *base = start;
+    const bool shared = __syncthreads_or(mine && count == job.n); /* also: s_sums may be used again */
+    return job.mask[pass] != 0 && !shared;
+}
+
+/* live: a bit for each pass that must sort. One thread calls it. */
+static __device__ void write_plan(const struct sort_job &job, uint32_t live) {
+    const uint32_t nlive = __popc(live);
+    uint32_t moves = nlive + (job.in_place && nlive % 2);
+    if (moves == 0 && !job.all_in_place) moves = job.in_place ? 2 : 1;
+
+    uint32_t copies = moves - nlive, moved = 0, sorted = 0, src = BUFFER_IN;
+    for (uint32_t pass = 0; pass < job.npasses; pass++) {
+        struct pass_plan plan = {PASS_SKIP, 0, 0, 0, 0, 0};
+        const bool sorts = live >> pass & 1;
+        if (sorts || copies > 0) {
+            plan.mode = sorts ? PASS_SORT : PASS_COPY;
+            plan.src = src;
+            plan.dst = (moves - 1 - moved) % 2 == 0 ? BUFFER_OUT : BUFFER_TMP;
+            plan.live = sorted;
+            plan.first = moved == 0;
+            plan.last = moved == moves - 1;
+            sorts ? sorted++ : copies--;
+            moved++;
+            src = plan.dst;
+        }
+        job.header->plan[pass] = plan;
+    }
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+
+/* A CTA's counters have 32 bits: its share of the keys is below 2^32 while a multiprocessor comes with less than 4 GB of memory. */
+template <typename KEY>
+__global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const __grid_constant__ struct sort_job job) {
+    __shared__ uint32_t s_counts[sizeof(KEY) * HISTOGRAM_WORDS];
+    __shared__ uint64_t s_sums[SORT_DIGITS / 32];
+    __shared__ bool s_last;
+    const uint32_t nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * HISTOGRAM_WORDS;
+    for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
+    /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (uint64_t)job.state_rows * SORT_DIGITS;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        job.states[0][i] = 0;
+    }
+    __syncthreads(); /* zeroes before counts */
+    count_all<KEY>(s_counts, job);
+    __syncthreads(); /* all counts */
+
+    for (uint32_t i = threadIdx.x; i < nwords / SORT_HISTOGRAM_COPIES; i += blockDim.x) {
+        uint32_t sum = 0;
+        for (uint32_t copy = 0; copy < SORT_HISTOGRAM_COPIES; copy++) sum += s_counts[i * SORT_HISTOGRAM_COPIES + copy];
+        if (sum) atomicAdd((unsigned long long *)&job.header->base[0][i / SORT_DIGITS][i % SORT_DIGITS], (unsigned long long)sum);
+    }
+    __threadfence(); /* this thread's counts before the CTA is counted as done */
+    __syncthreads();
+    if (threadIdx.x == 0) s_last = atomicAdd(&job.header->histograms_done, 1) == gridDim.x - 1;
+    __syncthreads(); /* s_last */
+    if (!s_last) return;
+
+    __threadfence(); /* having seen the others done, see their counts */
+    uint32_t live = 0;
+    for (uint32_t pass = 0; pass < job.npasses; pass++) {
+        if (scan_histogram(job, pass, s_sums)) live |= 1u << pass;
+    }
+    if (threadIdx.x == 0) write_plan(job, live);
+}
+
+#endif

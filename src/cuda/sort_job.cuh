@@ -1,0 +1,95 @@
+/* sort_job.cuh: what the kernels of one sort share: the job, the plan that the device makes, and how a key becomes a digit.
+ *
+ * A digit is cut from the key's *image*: an unsigned integer whose order is the wanted order. Signed keys have their sign bit flipped,
+ * floats their sign bit if positive and every bit if negative, and descending order inverts all of it, which keeps equal keys in their
+ * order. image() and key_of_image() are three instructions, so keys are read and written as they are and no pass over memory is spent on
+ * it. Source: Terdiman, Radix sort revisited, 2000, for floats. */
+#ifndef UPSWEEP_CUDA_SORT_JOB_CUH
+#define UPSWEEP_CUDA_SORT_JOB_CUH
+
+#include <stdint.h>
+
+#include "sort_tuning.h"
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+
+enum pass_mode {
+    PASS_SKIP, /* all keys share this digit: nothing to do */
+    PASS_SORT,
+    PASS_COPY /* all keys share this digit, but the data must change buffers so that the last pass ends in `out` */
+};
+
+/* Buffers by number, for keys and for values alike. */
+enum { BUFFER_IN, BUFFER_OUT, BUFFER_TMP };
+
+struct pass_plan {
+    uint32_t mode;
+    uint32_t src, dst;
+    uint32_t live; /* PASS_SORT passes before this one */
+    uint32_t first, last;
+};
+
+/* Device memory at the start of the scratch; zero when the histogram kernel starts. */
+struct sort_header {
+    uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then where each digit starts; [1]: the same for odd portions */
+    uint32_t ticket[SORT_MAX_PASSES];               /* next tile of each pass */
+    uint32_t histograms_done;                       /* CTAs */
+    struct pass_plan plan[SORT_MAX_PASSES];
+};
+
+/* ---- the job ----------------------------------------------------------------------------------------------------------------- */
+
+struct sort_job {
+    const void *keys_in;
+    void *keys_out, *keys_tmp;
+    const void *values_in; /* NULL: values are the indices of the keys */
+    void *values_out, *values_tmp;
+    uint64_t n;
+
+    uint64_t flip, float_mask; /* of image() */
+    uint32_t npasses;
+    uint32_t shift[SORT_MAX_PASSES], mask[SORT_MAX_PASSES]; /* mask 0: a pass that only ever copies */
+
+    uint32_t value_nbytes;
+    uint32_t value_unit;       /* the widest access that every value buffer is aligned to */
+    bool has_values, by_place; /* by_place: values are copied from buffer to buffer by their place in the tile, not through registers */
+    bool drop_keys;            /* argsort: the last pass writes no keys */
+    bool in_place;             /* keys or values: the first pass must not write to `out` */
+    bool all_in_place;         /* with no live pass there is nothing to move */
+
+    struct sort_header *header;
+    uint32_t *states[2];    /* [state_rows][SORT_DIGITS] each */
+    uint32_t state_rows;    /* tiles of the largest portion */
+    uint32_t portion_tiles; /* tiles of every portion but the last */
+    uint32_t nportions;
+    uint32_t rows; /* of a tile: SORT_THREADS keys each */
+};
+
+static __device__ __forceinline__ const void *buffer_at(uint32_t which, const void *in, const void *out, const void *tmp) {
+    return which == BUFFER_IN ? in : which == BUFFER_OUT ? out : tmp;
+}
+
+/* ---- keys and digits --------------------------------------------------------------------------------------------------------- */
+
+/* -1 in the width of the key if its top bit is set, else 0. */
+template <typename KEY> static __device__ __forceinline__ KEY sign_mask(KEY key) { return (KEY)(0 - (KEY)(key >> (sizeof(KEY) * 8 - 1))); }
+
+/* Constants of one sort, in the width of the key. Undoing is almost the same: float_mask leaves the sign bit alone. */
+template <typename KEY> struct key_order {
+    KEY flip, float_mask;
+
+    __device__ __forceinline__ explicit key_order(const struct sort_job &job) : flip((KEY)job.flip), float_mask((KEY)job.float_mask) {}
+
+    __device__ __forceinline__ KEY image(KEY key) const { return (KEY)(key ^ (sign_mask(key) & float_mask) ^ flip); }
+
+    __device__ __forceinline__ KEY key_of_image(KEY image) const {
+        const KEY key = (KEY)(image ^ flip);
+        return (KEY)(key ^ (sign_mask(key) & float_mask));
+    }
+};
+
+template <typename KEY> static __device__ __forceinline__ uint32_t digit_of(KEY image, uint32_t shift, uint32_t mask) {
+    return (uint32_t)(image >> shift) & mask;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* sort_tuning.h: the shapes of the radix sort's kernels. Every figure here was measured: NVIDIA H200, CUDA 13.0, November 2026. */
+#ifndef UPSWEEP_CUDA_SORT_TUNING_H
+#define UPSWEEP_CUDA_SORT_TUNING_H
+
+#define SORT_DIGIT_BITS 8
+#define SORT_DIGITS     256 /* 1 << SORT_DIGIT_BITS */
+#define SORT_MAX_PASSES 8   /* 64-bit keys */
+
+/* A pass: threads a CTA, CTAs a multiprocessor, and rows (keys a thread) by key width, bounded by registers: a row costs a key and half a
+ * word for its rank. The launcher takes fewer rows where shared memory (older GPUs) or parallelism (small n) calls for it. */
+#define SORT_THREADS      512
+#define SORT_CTAS_PER_SM  2
+#define SORT_ROWS_NARROW  24 /* keys of 1, 2 and 4 bytes */
+#define SORT_ROWS_WIDE    16 /* keys of 8 bytes */
+#define SORT_MIN_ROWS     2
+#define SORT_TILES_PER_SM 2 /* below this many full tiles a multiprocessor, tiles shrink */
+
+/* Tile states are 32-bit words of which two bits are the state: a look-back never spans more keys than this. */
+#define SORT_PORTION_ITEMS (1u << 29)
+/* States loaded at once when looking back. */
+#define SORT_LOOK_AT 8
+
+/* One CTA sorts up to this many keys in shared memory. */
+#define SORT_SMALL_THREADS     512
+#define SORT_SMALL_ROWS_NARROW 16
+#define SORT_SMALL_ROWS_WIDE   8
+
+/* The histogram kernel: threads, CTAs a multiprocessor, 16-byte loads in flight a thread, copies of each counter (lanes of one warp that
+ * hit the same digit go to different copies). */
+#define SORT_HISTOGRAM_THREADS 512
+#define SORT_HISTOGRAM_CTAS    2
+#define SORT_HISTOGRAM_LOADS   4
+#define SORT_HISTOGRAM_COPIES  4
+
+#define SORT_GATHER_THREADS 256
+
+#endif
