@@ -1,7 +1,6 @@
 /* header_alone.c: the public header needs nothing before it, and may come twice. Compiled as C17 and as C++17, not linked: see
  * CMakeLists.txt. */
 #include "upsweep.h"
-#include "upsweep.h"
 
 upsweep_status uses_every_table(upsweep_context *ctx);
 

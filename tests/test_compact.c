@@ -257,6 +257,22 @@ static void test_kept_shares_and_big_n(void) {
     free(u8);
 }
 
+/* Arrays too large for the caches, which may be written past them. */
+static void test_beyond_caches(void) {
+    static const struct {
+        enum form form;
+        upsweep_type type;
+    } kinds[] = {{KEPT, UPSWEEP_I64}, {SPLIT, UPSWEEP_F32}, {KEPT, UPSWEEP_U8}};
+    for (unsigned i = 0; i < (quick() ? 1 : sizeof kinds / sizeof *kinds); i++) {
+        const uint64_t n = 34000000 / elem_size(kinds[i].type) + i;
+        void *in = make_input(kinds[i].type, n, n);
+        struct where_case c = make_case(kinds[i].form, kinds[i].type, predicate(kinds[i].type, UPSWEEP_GT, 0), n, 0);
+        c.out_at.shift = elem_size(c.type);
+        check_where(&c, in);
+        free(in);
+    }
+}
+
 /* ---- by flags: records of any size ------------------------------------------------------------------------------------------- */
 
 struct flags_case {
@@ -343,5 +359,6 @@ int main(void) {
     test_offsets();
     test_flags();
     test_kept_shares_and_big_n();
+    test_beyond_caches();
     return harness_end();
 }

@@ -334,18 +334,27 @@ struct scratch_case {
 };
 
 static const struct scratch_case scratch_cases[] = {
-    {"scan i32", UPSWEEP_PRIM_SCAN, 4, 0},           {"scan f64", UPSWEEP_PRIM_SCAN, 8, 0},
-    {"compact i32", UPSWEEP_PRIM_COMPACT, 4, 0},     {"compact records", UPSWEEP_PRIM_COMPACT, 100, 0},
-    {"partition i32", UPSWEEP_PRIM_PARTITION, 4, 0}, {"partition records", UPSWEEP_PRIM_PARTITION, 100, 0},
-    {"sort i32", UPSWEEP_PRIM_SORT, 4, 0},           {"sort f64", UPSWEEP_PRIM_SORT, 8, 0},
-    {"pairs i32, 8", UPSWEEP_PRIM_SORT, 4, 8},       {"pairs i32, 100", UPSWEEP_PRIM_SORT, 4, 100},
-    {"argsort i32 u32", UPSWEEP_PRIM_ARGSORT, 4, 4}, {"argsort f64 u64", UPSWEEP_PRIM_ARGSORT, 8, 8},
+    {"scan i32", UPSWEEP_PRIM_SCAN, 4, 0},
+    {"scan f64", UPSWEEP_PRIM_SCAN, 8, 0},
+    {"compact i32", UPSWEEP_PRIM_COMPACT, 4, 0},
+    {"compact records", UPSWEEP_PRIM_COMPACT, 100, 0},
+    {"partition i32", UPSWEEP_PRIM_PARTITION, 4, 0},
+    {"partition records", UPSWEEP_PRIM_PARTITION, 100, 0},
+    {"sort i32", UPSWEEP_PRIM_SORT, 4, 0},
+    {"sort f64", UPSWEEP_PRIM_SORT, 8, 0},
+    {"sort u8", UPSWEEP_PRIM_SORT, 1, 0},
+    {"sort u16", UPSWEEP_PRIM_SORT, 2, 0},
+    {"pairs i32, 8", UPSWEEP_PRIM_SORT, 4, 8},
+    {"pairs i32, 100", UPSWEEP_PRIM_SORT, 4, 100},
+    {"argsort i32 u32", UPSWEEP_PRIM_ARGSORT, 4, 4},
+    {"argsort f64 u64", UPSWEEP_PRIM_ARGSORT, 8, 8},
 };
 enum { SCRATCH_CASES = sizeof scratch_cases / sizeof *scratch_cases };
 
 /* A call of that kind on n elements in the slots, which hold 104 bytes an element. */
 static upsweep_status call_primitive(upsweep_context *c, const struct scratch_case *k, uint64_t n) {
-    const upsweep_type type = k->item_nbytes == 8 ? UPSWEEP_F64 : UPSWEEP_I32;
+    const upsweep_type types[] = {[1] = UPSWEEP_U8, [2] = UPSWEEP_U16, [4] = UPSWEEP_I32, [8] = UPSWEEP_F64};
+    const upsweep_type type = k->item_nbytes <= 8 ? types[k->item_nbytes] : UPSWEEP_U8;
     const upsweep_predicate keep = {UPSWEEP_NONZERO, {0}};
     switch (k->primitive) {
     case UPSWEEP_PRIM_SCAN:
@@ -401,8 +410,8 @@ static void check_scratch(struct setup *s, const struct scratch_case *k, uint64_
 }
 
 static void test_scratch(struct setup *s) {
-    static const uint64_t sizes[] = {1, 63, 1000, 20001};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    static const uint64_t sizes[] = {1, 63, 1000, 20001, 300001}; /* the last one on several threads */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes - quick(); i++) {
         lay_out_for_scratch(s, sizes[i]);
         for (size_t k = 0; k < SCRATCH_CASES; k++) check_scratch(s, &scratch_cases[k], sizes[i], k & 1 ? at_start : at_end);
     }

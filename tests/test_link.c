@@ -8,7 +8,8 @@
 static int failed, passed;
 
 static void check(int good, const char *what) {
-    if (good) passed++;
+    if (good)
+        passed++;
     else {
         failed++;
         printf("failed: %s\n", what);

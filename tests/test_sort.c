@@ -118,9 +118,9 @@ static void check_sort(const struct sort_case *c, const void *keys, const char *
 
 /* ---- keys -------------------------------------------------------------------------------------------------------------------- */
 
-enum distribution { RANDOM, SORTED, REVERSED, ALL_EQUAL, FEW_DISTINCT, SHARED_DIGITS, SPECIAL, SKEWED, DISTRIBUTIONS };
-static const char *const distribution_names[DISTRIBUTIONS] = {"random",       "sorted",        "reversed", "all equal",
-                                                              "few distinct", "shared digits", "special",  "skewed"};
+enum distribution { RANDOM, SORTED, REVERSED, ALL_EQUAL, FEW_DISTINCT, SHARED_DIGITS, SPECIAL, SKEWED, OUTLIER, DISTRIBUTIONS };
+static const char *const distribution_names[DISTRIBUTIONS] = {"random",        "sorted",  "reversed", "all equal",  "few distinct",
+                                                              "shared digits", "special", "skewed",   "one outlier"};
 
 /* Extremes; for floats NaNs of both signs, infinities, zeros of both signs. */
 static uint64_t special_key(upsweep_type type, uint64_t pick) {
@@ -277,19 +277,39 @@ static void test_value_sizes(void) {
     }
 }
 
+/* Sizes that split several times, on several threads. */
 static void test_big(void) {
-    const uint64_t n = quick() ? 150001 : 700001;
+    const uint64_t n = quick() ? 300001 : 700001;
     static const struct {
         enum form form;
         upsweep_type type;
         enum distribution distribution;
-    } kinds[] = {{KEYS, UPSWEEP_U32, RANDOM},      {KEYS_IN_PLACE, UPSWEEP_F64, RANDOM},         {PAIRS, UPSWEEP_U32, RANDOM},
-                 {ARGSORT32, UPSWEEP_I64, SKEWED}, {PAIRS_IN_PLACE, UPSWEEP_F32, SHARED_DIGITS}, {KEYS, UPSWEEP_U16, RANDOM},
-                 {KEYS, UPSWEEP_U64, SKEWED}};
+    } kinds[] = {{KEYS, UPSWEEP_U32, RANDOM},
+                 {KEYS_IN_PLACE, UPSWEEP_F64, RANDOM},
+                 {PAIRS, UPSWEEP_U32, RANDOM},
+                 {ARGSORT32, UPSWEEP_I64, SKEWED},
+                 {PAIRS_IN_PLACE, UPSWEEP_F32, SHARED_DIGITS},
+                 {KEYS, UPSWEEP_U16, RANDOM},
+                 {KEYS, UPSWEEP_U64, SKEWED},
+                 {KEYS, UPSWEEP_U64, OUTLIER},
+                 {ARGSORT64, UPSWEEP_I32, OUTLIER},
+                 {PAIRS, UPSWEEP_I64, FEW_DISTINCT},
+                 {KEYS, UPSWEEP_U8, RANDOM},
+                 {KEYS_IN_PLACE, UPSWEEP_U64, ALL_EQUAL},
+                 {PAIRS_VALUES_IN_PLACE, UPSWEEP_I16, REVERSED}};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct sort_case c = variant(kinds[i].form, kinds[i].type, n, i);
         check_made(&c, kinds[i].distribution);
     }
+}
+
+/* Arrays too large for the caches, which may be written past them. */
+static void test_beyond_caches(void) {
+    struct sort_case c = variant(KEYS, UPSWEEP_U32, 4400001, 4);
+    check_made(&c, RANDOM);
+    if (quick()) return;
+    c = variant(PAIRS, UPSWEEP_U64, 2200001, 2);
+    check_made(&c, SKEWED);
 }
 
 int main(void) {
@@ -301,5 +321,6 @@ int main(void) {
     test_bit_ranges();
     test_value_sizes();
     test_big();
+    test_beyond_caches();
     return harness_end();
 }
