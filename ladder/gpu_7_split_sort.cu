@@ -8,8 +8,9 @@
  *
  * Passes from the lowest bit to the highest, each stable, sort the whole: num_bits of them. The sign bit goes the other way round, as
  * negative numbers come first. Nothing is read back between passes: the scatter takes the number of zeros from device memory.
- * Work and depth: num_bits times those of the scan. Bytes num_bits times (8n map + the scan's + 16n scatter): with 32 bits on rung 3
- * some 1,900n, where a sort by digits of 8 bits gets by with 36n. What it teaches: a sort is compactions, and a bigger digit is fewer passes.
+ * Work and depth: num_bits times those of the scan. Bytes: num_bits times (8n map + the scan's + 16n scatter), with 32 bits on rung 3
+ * some 1,900n, where a sort by digits of 8 bits gets by with 36n. What it teaches: a sort is a row of compactions, and a bigger digit
+ * means fewer of them.
  * Source: Blelloch, Prefix Sums and Their Applications, section 1.3, 1990; Harris, Sengupta and Owens, GPU Gems 3, section 39.3.3, 2007. */
 #include "device.cuh"
 
