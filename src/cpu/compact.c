@@ -1,0 +1,217 @@
+/* compact.c: stream compaction, indices and partition on the CPU: the chained pass of chain.h, whose carry is the number kept so far.
+ *
+ *     items       7  0  3  0  0  9  4  0          in chunks that stay in L1:
+ *     bits        1  0  1  0  0  1  1  0          mask kernel of the type, or of the byte flags
+ *     kept        7  3  9  4                      compact kernel of the item's size (or indices)
+ *
+ * Splitting the work at the bits leaves types x comparisons + sizes kernels to write, not their product.
+ *
+ * One thread compacts straight to the output, whose end never passes the reading position: right in place too. Several threads could
+ * overwrite what another has yet to read, or has already written: a full vector reaches past the last kept item. So each compacts its
+ * block into a stage of its own in L2, which is also what counts it, and copies exactly the kept items once its carry is known. When
+ * a block learns its carry, all blocks before it have been read.
+ * Partition needs the number kept before it can place the first rejected item: a first pass over the flags or items counts. The other way,
+ * to write the rejected ones backwards from the end and to turn them round afterwards, moves more bytes as soon as a record is larger
+ * than its flag. Its two outputs always go through stages, as the kept side would run into the rejected one.
+ * Records of other sizes than 1, 2, 4, 8, 16 bytes need no stage: they are copied exactly.
+ *
+ * Cost: n items or flags read, count written (partition: n read twice, n written). Scratch: 1 or 2 blocks a thread.
+ * Source: Billeter, Olsson, Assarsson, Efficient stream compaction on wide SIMD many-core architectures, 2009. */
+#include <string.h>
+
+#include "chain.h"
+#include "kernels.h"
+
+/* Items whose bits are computed at a time: with 8-byte items 16 KiB, a third of L1. */
+#define CHUNK_ITEMS 2048
+
+/* From this many bytes of input on the stages are flushed past the caches (as in scan.c). */
+#define STREAM_NBYTES (32u << 20)
+
+struct compact_run {
+    const struct compact_args *args;
+    const struct kernels *kernels;
+    compact_kernel *compact; /* NULL: records */
+    size_t out_nbytes;       /* of one item of output */
+    unsigned char *stages;   /* task t has [t * stage_nbytes, (t + 1) * stage_nbytes); NULL: straight to the output */
+    size_t stage_nbytes;
+    uint64_t total_kept; /* partition: where the rejected items begin */
+    bool stream;
+};
+
+/* ---- one block --------------------------------------------------------------------------------------------------------------- */
+
+static void mask_items(const struct compact_run *run, uint64_t first, size_t n, uint64_t *bits) {
+    static const upsweep_predicate nonzero = {.cmp = UPSWEEP_NONZERO};
+    const struct compact_args *args = run->args;
+    if (args->flags != NULL)
+        run->kernels->mask[UPSWEEP_U8](&nonzero, args->flags + first, n, bits);
+    else
+        run->kernels->mask[args->type](&args->keep, (const char *)args->in + (size_t)first * args->elem_nbytes, n, bits);
+}
+
+static size_t count_bits(const uint64_t *bits, size_t n) {
+    size_t count = 0;
+    for (size_t w = 0; w < (n + 63) / 64; w++) count += (size_t)__builtin_popcountll(bits[w]);
+    return count;
+}
+
+static size_t emit_items(const struct compact_run *run, void *out, uint64_t first, size_t n, const uint64_t *bits) {
+    const struct compact_args *args = run->args;
+    const char *in = (const char *)args->in + (size_t)first * args->elem_nbytes;
+    if (args->output == COMPACT_INDICES32) return run->kernels->indices32(out, args->base + first, bits, n);
+    if (args->output == COMPACT_INDICES64) return run->kernels->indices64(out, args->base + first, bits, n);
+    if (run->compact != NULL) return run->compact(out, in, bits, n);
+    return compact_records(out, in, bits, n, args->elem_nbytes);
+}
+
+static void invert_bits(uint64_t *bits, size_t n) {
+    for (size_t w = 0; w < n / 64; w++) bits[w] = ~bits[w];
+    if (n % 64 != 0) bits[n / 64] ^= ((uint64_t)1 << n % 64) - 1;
+}
+
+/* Items [first, first + n): the kept ones to `kept`, the others to `rejected` unless NULL. Returns how many were kept. */
+static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, unsigned char *kept, unsigned char *rejected) {
+    uint64_t bits[CHUNK_ITEMS / 64];
+    size_t nkept = 0;
+    for (size_t done = 0; done < n; done += CHUNK_ITEMS) {
+        const size_t chunk = n - done < CHUNK_ITEMS ? n - done : CHUNK_ITEMS;
+        mask_items(run, first + done, chunk, bits);
+        const size_t nrejected = done - nkept;
+        nkept += emit_items(run, kept + nkept * run->out_nbytes, first + done, chunk, bits);
+        if (rejected == NULL) continue;
+        invert_bits(bits, chunk);
+        emit_items(run, rejected + nrejected * run->out_nbytes, first + done, chunk, bits);
+    }
+    return nkept;
+}
+
+static uint64_t count_block(const void *arg, uint32_t task, uint64_t first, size_t n) {
+    uint64_t bits[CHUNK_ITEMS / 64], count = 0;
+    (void)task;
+    for (size_t done = 0; done < n; done += CHUNK_ITEMS) {
+        const size_t chunk = n - done < CHUNK_ITEMS ? n - done : CHUNK_ITEMS;
+        mask_items(arg, first + done, chunk, bits);
+        count += count_bits(bits, chunk);
+    }
+    return count;
+}
+
+static uint64_t add_counts(const void *arg, uint64_t carry, uint64_t aggregate) {
+    (void)arg;
+    return carry + aggregate;
+}
+
+static unsigned char *kept_place(const struct compact_run *run, uint64_t carry) {
+    return (unsigned char *)run->args->out + (size_t)carry * run->out_nbytes;
+}
+
+/* NULL if the rejected items are not wanted. carry: how many items before `first` were kept. */
+static unsigned char *rejected_place(const struct compact_run *run, uint64_t first, uint64_t carry) {
+    return run->args->output == COMPACT_SPLIT ? kept_place(run, run->total_kept + first - carry) : NULL;
+}
+
+/* ---- policies ---------------------------------------------------------------------------------------------------------------- */
+
+/* Straight to the output. */
+
+static void finish_direct(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
+    (void)task, (void)aggregate;
+    sift(arg, first, n, kept_place(arg, carry), rejected_place(arg, first, carry));
+}
+
+static uint64_t pass_direct(const void *arg, uint64_t first, size_t n, uint64_t carry) {
+    return carry + sift(arg, first, n, kept_place(arg, carry), rejected_place(arg, first, carry));
+}
+
+static const struct chain_policy direct_policy = {count_block, add_counts, finish_direct, pass_direct};
+
+/* Through a stage: the kept items from its beginning, the rejected ones in its second half. */
+
+static unsigned char *stage_of(const struct compact_run *run, uint32_t task) { return run->stages + task * run->stage_nbytes; }
+
+static uint64_t reduce_staged(const void *arg, uint32_t task, uint64_t first, size_t n) {
+    const struct compact_run *run = arg;
+    unsigned char *stage = stage_of(run, task);
+    return sift(run, first, n, stage, run->args->output == COMPACT_SPLIT ? stage + run->stage_nbytes / 2 : NULL);
+}
+
+static void flush(const struct compact_run *run, unsigned char *out, const unsigned char *stage, uint64_t nitems) {
+    const size_t nbytes = (size_t)nitems * run->out_nbytes;
+    if (run->stream)
+        run->kernels->stream_copy(out, stage, nbytes);
+    else
+        memcpy(out, stage, nbytes);
+}
+
+static void finish_staged(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
+    const struct compact_run *run = arg;
+    const unsigned char *stage = stage_of(run, task);
+    flush(run, kept_place(run, carry), stage, aggregate);
+    if (run->args->output == COMPACT_SPLIT) flush(run, rejected_place(run, first, carry), stage + run->stage_nbytes / 2, n - aggregate);
+}
+
+static uint64_t pass_staged(const void *arg, uint64_t first, size_t n, uint64_t carry) {
+    const uint64_t aggregate = reduce_staged(arg, 0, first, n);
+    finish_staged(arg, 0, first, n, carry, aggregate);
+    return carry + aggregate;
+}
+
+static const struct chain_policy staged_policy = {reduce_staged, add_counts, finish_staged, pass_staged};
+
+/* Counting alone: the first pass of a partition. */
+
+static void finish_nothing(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
+    (void)arg, (void)task, (void)first, (void)n, (void)carry, (void)aggregate;
+}
+
+static uint64_t pass_count(const void *arg, uint64_t first, size_t n, uint64_t carry) { return carry + count_block(arg, 0, first, n); }
+
+static const struct chain_policy count_policy = {count_block, add_counts, finish_nothing, pass_count};
+
+/* ---- the call ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_vector_width(size_t nbytes) { return nbytes <= 16 && (nbytes & (nbytes - 1)) == 0; }
+
+/* 0: no stage is needed. A stage holds one block of one output, or two halves of one block each; small inputs need less. */
+static size_t stage_nbytes(uint64_t n, size_t elem_nbytes, bool split, uint32_t ntasks) {
+    if (!is_vector_width(elem_nbytes)) return 0;
+    if (!split) return ntasks > 1 ? CHAIN_BLOCK_NBYTES : 0;
+    if (n >= CHAIN_BLOCK_NBYTES / elem_nbytes) return 2 * CHAIN_BLOCK_NBYTES;
+    return 2 * (((size_t)n * elem_nbytes + 63) / 64 * 64);
+}
+
+uint64_t cpu_compact_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split) {
+    const uint32_t ntasks = chain_ntasks(ctx, n, elem_nbytes);
+    return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks) * ntasks; /* indices are of typed elements, and need no more */
+}
+
+/* A block's items, so that neither its input nor its output is larger than CHAIN_BLOCK_NBYTES; for large records at least 64. */
+static size_t block_items(size_t elem_nbytes, size_t out_nbytes) {
+    const size_t items = CHAIN_BLOCK_NBYTES / (elem_nbytes > out_nbytes ? elem_nbytes : out_nbytes) / 64 * 64;
+    return items < 64 ? 64 : items;
+}
+
+static size_t out_nbytes_of(const struct compact_args *args) {
+    if (args->output == COMPACT_INDICES32) return sizeof(uint32_t);
+    if (args->output == COMPACT_INDICES64) return sizeof(uint64_t);
+    return args->elem_nbytes;
+}
+
+upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args) {
+    const bool split = args->output == COMPACT_SPLIT;
+    const size_t out_nbytes = out_nbytes_of(args), items = block_items(args->elem_nbytes, out_nbytes);
+    const uint32_t ntasks = chain_ntasks(ctx, args->n, args->elem_nbytes);
+    struct compact_run run = {
+        .args = args,
+        .kernels = cpu_kernels(ctx),
+        .out_nbytes = out_nbytes,
+        .stages = ctx->scratch,
+        .stage_nbytes = stage_nbytes(args->n, out_nbytes, split, ntasks),
+        .stream = args->n >= STREAM_NBYTES / args->elem_nbytes,
+    };
+    if (is_vector_width(out_nbytes)) run.compact = run.kernels->compact[__builtin_ctzll(out_nbytes)];
+    if (split) run.total_kept = chain_run(ctx, &count_policy, &run, args->n, items, 0, ntasks);
+    *args->count = chain_run(ctx, run.stage_nbytes > 0 ? &staged_policy : &direct_policy, &run, args->n, items, 0, ntasks);
+    return UPSWEEP_OK;
+}

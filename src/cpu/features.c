@@ -1,0 +1,82 @@
+/* features.c: what this machine is: its instruction set, name, threads and memory. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "cpu.h"
+
+static const char *const isa_names[] = {[CPU_PORTABLE] = "portable", [CPU_AVX2] = "avx2", [CPU_AVX512] = "avx512"};
+
+/* AVX-512 means the set of Ice Lake and Zen 4 here: byte compression (VBMI2) is what the compactions are built on, and the processors that
+ * have the first AVX-512 alone slow their clock for it. __builtin_cpu_supports also asks whether the operating system saves the registers.
+ */
+static enum cpu_isa isa_of_machine(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") ||
+        !__builtin_cpu_supports("popcnt"))
+        return CPU_PORTABLE;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2"))
+        return CPU_AVX512;
+    return CPU_AVX2;
+#else
+    return CPU_PORTABLE;
+#endif
+}
+
+const char *cpu_isa_name(enum cpu_isa isa) { return isa_names[isa]; }
+
+enum cpu_isa cpu_isa_best(void) {
+    const enum cpu_isa best = isa_of_machine();
+    const char *wanted = getenv("UPSWEEP_CPU");
+    if (wanted == NULL) return best;
+    for (enum cpu_isa isa = CPU_PORTABLE; isa < best; isa++)
+        if (strcmp(wanted, isa_names[isa]) == 0) return isa;
+    return best;
+}
+
+#if defined(__x86_64__)
+/* The brand string: three leaves of 16 characters, padded with blanks on either side. */
+static bool brand_of_machine(char brand[49]) {
+    for (unsigned leaf = 0; leaf < 3; leaf++) {
+        unsigned r[4];
+        if (!__get_cpuid(0x80000002u + leaf, &r[0], &r[1], &r[2], &r[3])) return false;
+        memcpy(brand + 16 * leaf, r, sizeof r);
+    }
+    brand[48] = '\0';
+    for (size_t end = strlen(brand); end > 0 && brand[end - 1] == ' '; end--) brand[end - 1] = '\0';
+    return brand[strspn(brand, " ")] != '\0';
+}
+#endif
+
+void cpu_model_name(char *name, size_t nbytes) {
+#if defined(__x86_64__)
+    char brand[49];
+    if (brand_of_machine(brand)) {
+        snprintf(name, nbytes, "%s", brand + strspn(brand, " "));
+        return;
+    }
+#endif
+    struct utsname machine;
+    snprintf(name, nbytes, "%s", uname(&machine) == 0 ? machine.machine : "CPU");
+}
+
+/* The threads that this process may run on (taskset, containers), not all that exist. */
+uint32_t cpu_hardware_threads(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return (uint32_t)CPU_COUNT(&set);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than CPU_SETSIZE processors, or not Linux's usual kernel */
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+uint64_t cpu_memory_nbytes(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}

@@ -1,0 +1,92 @@
+/* kernels.h: the table of inner loops: one thread, one block, no checks. A table exists for each instruction set; a context uses one.
+ *
+ * All tables give the same bits. For integers, min and max any order of combination does. Float sums and products ("rounded" scans) follow
+ * one shape everywhere, laid out for 128-bit lanes because those are what shuffles are cheap in:
+ *
+ *     tile    64 bytes = 4 lanes of 128 bits (16 f32, 8 f64), counted from the first item of the block
+ *     1       within each lane: Kogge-Stone (x[i-1] op x[i], then by 2)
+ *     2       lanes 1 and 3 take the last item of lanes 0 and 2; then lanes 2 and 3 take the last item of lane 1
+ *     out     = (T)(carry op local) op prefix, with carry (into the block) and local (of the tiles before, in the block) in double
+ *     carry   into the next block = carry op local
+ *
+ * An incomplete tile is filled up with the neutral element. So a block's aggregate (its local) does not depend on the carry, and one thread
+ * that knows the carry gets the bits of many that do not; and a long f32 sum loses nothing to a large carry. What is not promised is the
+ * payload of a NaN that a rounded scan yields: compilers may swap the operands of + and *. */
+#ifndef UPSWEEP_KERNELS_H
+#define UPSWEEP_KERNELS_H
+
+#include "cpu.h"
+
+/* A running value in 64 bits: a double for rounded scans, else the element in the first bytes. */
+typedef uint64_t scan_carry;
+
+/* The carries of one type. */
+struct carry_rules {
+    scan_carry (*identity)(upsweep_op op);
+    scan_carry (*load)(upsweep_op op, const void *item);
+    scan_carry (*combine)(upsweep_op op, scan_carry a, scan_carry b);
+    void (*store)(upsweep_op op, void *item, scan_carry carry);
+};
+
+/* Scans in [n] into out [n] from `carry`; returns the carry after it. out == in is allowed. stream: bypass the caches, if out's alignment
+ * lets it (16 bytes). */
+typedef scan_carry scan_kernel(upsweep_op op, bool inclusive, bool stream, void *out, const void *in, size_t n, scan_carry carry);
+/* The aggregate of in [n], n > 0: what combine(carry, .) needs to give scan's result. */
+typedef scan_carry reduce_kernel(upsweep_op op, const void *in, size_t n);
+
+/* Bit i of bits [(n + 63) / 64] = in[i] satisfies the predicate; bits past n are 0. */
+typedef void mask_kernel(const upsweep_predicate *keep, const void *in, size_t n, uint64_t *bits);
+
+/* Copies the items of in [n] whose bit is set to out and returns their number. Writes within out [n] only, but there also past the kept
+ * items: full vectors are what makes it fast. out may lie before in or at it: nothing is overwritten before it is read. */
+typedef size_t compact_kernel(void *out, const void *in, const uint64_t *bits, size_t n);
+/* The same with base + i for item i. */
+typedef size_t indices_kernel(void *out, uint64_t base, const uint64_t *bits, size_t n);
+
+/* memcpy that bypasses the caches. */
+typedef void copy_kernel(void *out, const void *in, size_t nbytes);
+
+/* TYPE_i8 = UPSWEEP_I8 ...: the row of a template's type. */
+#define TYPE_OF_NAME(e, v, name, ...) TYPE_##name = (e),
+enum { UPSWEEP_TYPE_TABLE(TYPE_OF_NAME) };
+#undef TYPE_OF_NAME
+
+/* Loops that take an operator as a constant argument and must be copied for it. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+enum { COMPACT_WIDTHS = 5 }; /* items of 1, 2, 4, 8, 16 bytes, by log2 */
+
+struct kernels {
+    scan_kernel *scan[UPSWEEP_TYPE_COUNT];
+    reduce_kernel *reduce[UPSWEEP_TYPE_COUNT];
+    mask_kernel *mask[UPSWEEP_TYPE_COUNT];
+    compact_kernel *compact[COMPACT_WIDTHS];
+    indices_kernel *indices32, *indices64;
+    copy_kernel *stream_copy;
+};
+
+extern const struct carry_rules carry_rules[UPSWEEP_TYPE_COUNT];
+
+extern const struct kernels kernels_portable;
+#if defined(__x86_64__)
+extern const struct kernels kernels_avx2;
+extern const struct kernels kernels_avx512;
+#endif
+
+static inline const struct kernels *cpu_kernels(const upsweep_context *ctx) {
+#if defined(__x86_64__)
+    if (cpu_impl(ctx)->isa == CPU_AVX512) return &kernels_avx512;
+    if (cpu_impl(ctx)->isa == CPU_AVX2) return &kernels_avx2;
+#endif
+    (void)ctx;
+    return &kernels_portable;
+}
+
+/* Portable rows that the vector tables use for what is left over, or have no better version of. */
+compact_kernel compact_portable_1, compact_portable_2, compact_portable_4, compact_portable_8, compact_portable_16;
+indices_kernel indices32_portable, indices64_portable;
+
+/* Items of any size: writes exactly the kept ones. out does not overlap in. */
+size_t compact_records(void *out, const void *in, const uint64_t *bits, size_t n, size_t item_nbytes);
+
+#endif

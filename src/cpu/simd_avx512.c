@@ -1,0 +1,194 @@
+/* simd_avx512.c: the table of kernels for AVX-512 (F, BW, DQ, VL, VBMI2: Ice Lake, Zen 4 and newer).
+ *
+ * Scans: shift and combine within a 512-bit register (avx512_tmpl.h). Compactions: `vpcompress` to a register, then a full store, of which
+ * the next one overwrites what is too much: to memory the instruction is microcoded on Zen 4 and 5 to 27 times slower. Functions are
+ * compiled for the instruction set by a pragma, so the build needs no flags for this file. */
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "../op.h"
+#include "kernels.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2"))), \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2")
+#endif
+
+#define VEC_NBYTES 64
+typedef __m512i raw_vec;
+
+/* How a scan's vectors are stored. 16: as four quarters, which write combining puts together again; malloc() aligns no better. */
+enum store_kind { STORE_PLAIN, STORE_STREAM_16, STORE_STREAM_64 };
+
+static inline enum store_kind store_kind_for(const void *out, bool stream) {
+    if (!stream || (uintptr_t)out % 16 != 0) return STORE_PLAIN;
+    return (uintptr_t)out % 64 == 0 ? STORE_STREAM_64 : STORE_STREAM_16;
+}
+
+static inline __m512i load_vec(const void *p) { return _mm512_loadu_si512(p); }
+
+ALWAYS_INLINE void store_vec(void *p, __m512i x, enum store_kind kind) {
+    __m128i *quarter = p;
+    if (kind == STORE_PLAIN) {
+        _mm512_storeu_si512(p, x);
+    } else if (kind == STORE_STREAM_64) {
+        _mm512_stream_si512(p, x);
+    } else {
+        _mm_stream_si128(quarter, _mm512_castsi512_si128(x));
+        _mm_stream_si128(quarter + 1, _mm512_extracti32x4_epi32(x, 1));
+        _mm_stream_si128(quarter + 2, _mm512_extracti32x4_epi32(x, 2));
+        _mm_stream_si128(quarter + 3, _mm512_extracti32x4_epi32(x, 3));
+    }
+}
+
+static inline void end_stores(enum store_kind kind) {
+    if (kind != STORE_PLAIN) _mm_sfence(); /* streaming stores are weakly ordered: before whatever tells others that the output is there */
+}
+
+#define INTRINSIC(name)             EACH_TYPE_PASTE(_mm512_##name##_, X86)
+#define COMPARE_FLOATS(a, b, how)   EACH_TYPE_PASTE(INTRINSIC(cmp), _mask)(a, b, _CMP_##how)
+#define COMPARE_INTEGERS(a, b, how) EACH_TYPE_PASTE(INTRINSIC(cmp), _mask)((__m512i)(a), (__m512i)(b), _MM_CMPINT_##how)
+
+#define EACH_TYPE "cpu/apply_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/avx512_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/vector_scan_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/scan_switch_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/vector_mask_tmpl.h"
+#include "../each_type.h"
+
+/* ---- compaction -------------------------------------------------------------------------------------------------------------- */
+
+/* One vector: the items at `in` whose bits are set go to *end, which moves on behind them. */
+
+ALWAYS_INLINE void compress_1(unsigned char **end, const unsigned char *in, uint64_t mask) {
+    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi8(mask, load_vec(in)));
+    *end += _mm_popcnt_u64(mask);
+}
+
+ALWAYS_INLINE void compress_2(unsigned char **end, const unsigned char *in, uint64_t mask) {
+    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi16((__mmask32)mask, load_vec(in)));
+    *end += 2 * _mm_popcnt_u64(mask & 0xffffffff);
+}
+
+ALWAYS_INLINE void compress_4(unsigned char **end, const unsigned char *in, uint64_t mask) {
+    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi32((__mmask16)mask, load_vec(in)));
+    *end += 4 * _mm_popcnt_u64(mask & 0xffff);
+}
+
+ALWAYS_INLINE void compress_8(unsigned char **end, const unsigned char *in, uint64_t mask) {
+    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi64((__mmask8)mask, load_vec(in)));
+    *end += 8 * _mm_popcnt_u64(mask & 0xff);
+}
+
+ALWAYS_INLINE void compress_16(unsigned char **end, const unsigned char *in, uint64_t mask) {
+    const uint64_t both_halves = _pdep_u64(mask, 0x55) * 3; /* an item is two words */
+    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi64((__mmask8)both_halves, load_vec(in)));
+    *end += 16 * _mm_popcnt_u64(mask & 0xf);
+}
+
+/* All whole words of bits, and the rest with the portable kernel. */
+ALWAYS_INLINE size_t compact_vectors(void (*compress)(unsigned char **end, const unsigned char *in, uint64_t mask),
+                                     compact_kernel *portable, size_t nbytes, void *out, const void *in, const uint64_t *bits, size_t n) {
+    const unsigned char *items = in;
+    unsigned char *end = out;
+    const size_t nwords = n / 64;
+    for (size_t w = 0; w < nwords; w++)
+        for (size_t i = 0; i < 64; i += 64 / nbytes, items += 64) compress(&end, items, bits[w] >> i);
+    size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
+    if (n % 64 != 0) kept += portable(end, items, bits + nwords, n % 64);
+    return kept;
+}
+
+static size_t compact_1(void *out, const void *in, const uint64_t *bits, size_t n) {
+    return compact_vectors(compress_1, compact_portable_1, 1, out, in, bits, n);
+}
+static size_t compact_2(void *out, const void *in, const uint64_t *bits, size_t n) {
+    return compact_vectors(compress_2, compact_portable_2, 2, out, in, bits, n);
+}
+static size_t compact_4(void *out, const void *in, const uint64_t *bits, size_t n) {
+    return compact_vectors(compress_4, compact_portable_4, 4, out, in, bits, n);
+}
+static size_t compact_8(void *out, const void *in, const uint64_t *bits, size_t n) {
+    return compact_vectors(compress_8, compact_portable_8, 8, out, in, bits, n);
+}
+static size_t compact_16(void *out, const void *in, const uint64_t *bits, size_t n) {
+    return compact_vectors(compress_16, compact_portable_16, 16, out, in, bits, n);
+}
+
+static size_t indices32(void *out, uint64_t base, const uint64_t *bits, size_t n) {
+    const __m512i step = _mm512_set1_epi32(16);
+    __m512i index =
+        _mm512_add_epi32(_mm512_set1_epi32((int)(uint32_t)base), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    uint32_t *end = out;
+    const size_t nwords = n / 64;
+    for (size_t w = 0; w < nwords; w++)
+        for (int i = 0; i < 64; i += 16) {
+            const uint64_t mask = bits[w] >> i & 0xffff;
+            _mm512_storeu_si512(end, _mm512_maskz_compress_epi32((__mmask16)mask, index));
+            end += _mm_popcnt_u64(mask);
+            index = _mm512_add_epi32(index, step);
+        }
+    const size_t kept = (size_t)(end - (uint32_t *)out);
+    return n % 64 == 0 ? kept : kept + indices32_portable(end, base + 64 * nwords, bits + nwords, n % 64);
+}
+
+static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n) {
+    const __m512i step = _mm512_set1_epi64(8);
+    __m512i index = _mm512_add_epi64(_mm512_set1_epi64((long long)base), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+    uint64_t *end = out;
+    const size_t nwords = n / 64;
+    for (size_t w = 0; w < nwords; w++)
+        for (int i = 0; i < 64; i += 8) {
+            const uint64_t mask = bits[w] >> i & 0xff;
+            _mm512_storeu_si512(end, _mm512_maskz_compress_epi64((__mmask8)mask, index));
+            end += _mm_popcnt_u64(mask);
+            index = _mm512_add_epi64(index, step);
+        }
+    const size_t kept = (size_t)(end - (uint64_t *)out);
+    return n % 64 == 0 ? kept : kept + indices64_portable(end, base + 64 * nwords, bits + nwords, n % 64);
+}
+
+/* ---- copy -------------------------------------------------------------------------------------------------------------------- */
+
+static void stream_copy(void *out, const void *in, size_t nbytes) {
+    const size_t to_line = (0 - (uintptr_t)out) % 64, head = to_line < nbytes ? to_line : nbytes;
+    memcpy(out, in, head);
+    size_t i = head;
+    for (; i + 64 <= nbytes; i += 64) store_vec((char *)out + i, load_vec((const char *)in + i), STORE_STREAM_64);
+    end_stores(STORE_STREAM_64);
+    memcpy((char *)out + i, (const char *)in + i, nbytes - i);
+}
+
+/* ---- table ------------------------------------------------------------------------------------------------------------------- */
+
+#define SCAN_ROW(e, v, name, ...)   [e] = scan_##name,
+#define REDUCE_ROW(e, v, name, ...) [e] = reduce_##name,
+#define MASK_ROW(e, v, name, ...)   [e] = mask_##name,
+const struct kernels kernels_avx512 = {
+    .scan = {UPSWEEP_TYPE_TABLE(SCAN_ROW)},
+    .reduce = {UPSWEEP_TYPE_TABLE(REDUCE_ROW)},
+    .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
+    .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
+    .indices32 = indices32,
+    .indices64 = indices64,
+    .stream_copy = stream_copy,
+};
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#else
+typedef int simd_avx512_is_for_x86; /* ISO C wants a declaration in every file */
+#endif

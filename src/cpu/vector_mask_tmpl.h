@@ -1,0 +1,40 @@
+/* vector_mask_tmpl.h: the mask kernel of one type on vectors: 64 items a word, from vec_keeps(cmp, x, value) of the instruction set,
+ * which returns a bit an item. Included by each_type.h. */
+
+ALWAYS_INLINE void NAME(mask_words)(upsweep_cmp cmp, const T *in, T value, size_t nwords, uint64_t *bits) {
+    const NAME(vec) values = NAME(vec_fill)(value);
+    for (size_t w = 0; w < nwords; w++, in += 64) {
+        uint64_t word = 0;
+        for (int i = 0; i < 64; i += NAME(VEC_ITEMS)) word |= NAME(vec_keeps)(cmp, (NAME(vec))load_vec(in + i), values) << i;
+        bits[w] = word;
+    }
+}
+
+static void NAME(mask)(const upsweep_predicate *keep, const void *in, size_t n, uint64_t *bits) {
+    const T *items = in, value = NAME(value_of)(keep);
+    const size_t nwords = n / 64;
+    switch (keep->cmp) {
+    case UPSWEEP_EQ:
+        NAME(mask_words)(UPSWEEP_EQ, items, value, nwords, bits);
+        break;
+    case UPSWEEP_LT:
+        NAME(mask_words)(UPSWEEP_LT, items, value, nwords, bits);
+        break;
+    case UPSWEEP_LE:
+        NAME(mask_words)(UPSWEEP_LE, items, value, nwords, bits);
+        break;
+    case UPSWEEP_GT:
+        NAME(mask_words)(UPSWEEP_GT, items, value, nwords, bits);
+        break;
+    case UPSWEEP_GE:
+        NAME(mask_words)(UPSWEEP_GE, items, value, nwords, bits);
+        break;
+    case UPSWEEP_NOT_NAN:
+        NAME(mask_words)(UPSWEEP_NOT_NAN, items, value, nwords, bits);
+        break;
+    default:
+        NAME(mask_words)(UPSWEEP_NE, items, value, nwords, bits);
+        break;
+    }
+    if (n % 64 != 0) kernels_portable.mask[NAME(TYPE)](keep, items + 64 * nwords, n % 64, bits + nwords);
+}
