@@ -216,6 +216,25 @@ static void test_sort_arguments(struct setup *s) {
     REJECTS(OPTIONS, "descending", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_U32, &(upsweep_order){.descending = 7}));
 }
 
+/* What looks like an overlap and is none: arrays that touch, the very same array where that is allowed. */
+static void test_near_misses(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    const upsweep_predicate nonzero = {UPSWEEP_NONZERO, {0}}, *keep = &nonzero;
+    case_begin("near misses");
+    setup_enter(s);
+    lay_out(s);
+    int32_t *const left = a.out, *const right = a.out + N / 2;
+    CHECK_OK(upsweep_scan(c, left, right, N / 2, UPSWEEP_I32, UPSWEEP_ADD, 0));
+    CHECK_OK(upsweep_scan(c, right, left, N / 2, UPSWEEP_I32, UPSWEEP_ADD, 0));
+    CHECK_OK(upsweep_scan_ex(c, left, right, N / 2 - 1, UPSWEEP_I32, UPSWEEP_ADD, 0, right - 1, right + N / 2 - 1));
+    CHECK_OK(upsweep_compact(c, left, a.count, right, N / 2, UPSWEEP_I32, keep));
+    CHECK_OK(upsweep_partition(c, right, a.count, left, N / 2, UPSWEEP_I32, keep));
+    CHECK_OK(upsweep_sort(c, left, right, N / 2, UPSWEEP_I32, NULL));
+    CHECK_OK(upsweep_sort_pairs(c, left, left, right, right, N / 2, UPSWEEP_I32, 4, NULL));
+    CHECK_OK(upsweep_argsort(c, left, right, N / 2, UPSWEEP_I32, UPSWEEP_U32, NULL));
+    CHECK(take(s, SLOT_OUT, NULL));
+}
+
 /* ---- memory, scratch, no context --------------------------------------------------------------------------------------------- */
 
 static void test_memory_arguments(struct setup *s) {
@@ -503,6 +522,7 @@ int main(void) {
         test_flags_arguments(s);
         test_sort_arguments(s);
         test_memory_arguments(s);
+        test_near_misses(s);
         test_nothing(s);
         test_scratch(s);
     }
