@@ -355,30 +355,41 @@ static void test_same_bits(void) {
     }
 }
 
-/* Sums of uniform numbers in [0, 1): a running f32 sum would stop growing at 2^24; every element here has six digits. */
-static void test_error_bound(void) {
-    const uint64_t n = quick() ? UINT64_C(1) << 22 : UINT64_C(1) << 24;
+/* Sums of n uniform numbers in [0, 1): the worst relative error of any element of the scan. */
+static double worst_error(struct setup *s, upsweep_type type, uint64_t n, const void *in, void *got) {
+    const size_t nbytes = n * elem_size(type);
+    const void *d_in = put(s, SLOT_IN, at_end, in, nbytes);
+    void *d_out = put(s, SLOT_OUT, at_end, NULL, nbytes);
+    CHECK_OK(upsweep_scan(s->ctx, d_out, d_in, n, type, UPSWEEP_ADD, UPSWEEP_INCLUSIVE));
+    CHECK(take(s, SLOT_OUT, got));
+    long double exact = 0, worst = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        exact += (long double)elem_to_double(type, elem_load(in, i, type));
+        const long double error = fabsl((long double)elem_to_double(type, elem_load(got, i, type)) - exact);
+        worst = fmaxl(worst, error / (exact > 0 ? exact : 1));
+    }
+    return (double)worst;
+}
+
+/* A running f32 sum would stop growing at 2^24; here every element has six right digits, and of f64 thirteen. */
+static void check_error_bound(upsweep_type type, uint64_t n, double bound) {
     struct rng rng = {9};
-    float *in = must_malloc(n * sizeof *in), *got = must_malloc(n * sizeof *got);
-    for (uint64_t i = 0; i < n; i++) in[i] = (float)(rng_next(&rng) >> 40) * 0x1p-24f;
+    void *in = must_malloc(n * elem_size(type)), *got = must_malloc(n * elem_size(type));
+    for (uint64_t i = 0; i < n; i++) elem_store(in, i, type, elem_of_float(type, (double)(rng_next(&rng) >> 40) * 0x1p-24));
     bool done[2] = {false, false};
-    case_begin("error of f32 sums, n %" PRIu64, n);
+    case_begin("error of %s sums, n %" PRIu64, upsweep_type_name(type), n);
     FOR_EACH_SETUP(s) {
         if (done[s->host]) continue; /* the other setups of this backend give the same bits: see above */
         done[s->host] = true;
-        const void *d_in = put(s, SLOT_IN, at_end, in, n * sizeof *in);
-        void *d_out = put(s, SLOT_OUT, at_end, NULL, n * sizeof *got);
-        CHECK_OK(upsweep_scan(s->ctx, d_out, d_in, n, UPSWEEP_F32, UPSWEEP_ADD, UPSWEEP_INCLUSIVE));
-        CHECK(take(s, SLOT_OUT, got));
-        double exact = 0, worst = 0;
-        for (uint64_t i = 0; i < n; i++) {
-            exact += (double)in[i];
-            worst = fmax(worst, fabs((double)got[i] - exact) / fmax(exact, 1e-30));
-        }
-        CHECK(worst < 1e-6);
+        CHECK(worst_error(s, type, n, in, got) < bound);
     }
     free(in);
     free(got);
+}
+
+static void test_error_bounds(void) {
+    check_error_bound(UPSWEEP_F32, UINT64_C(1) << (quick() ? 22 : 24), 1e-6);
+    check_error_bound(UPSWEEP_F64, UINT64_C(1) << 20, 1e-13);
 }
 
 int main(void) {
@@ -391,7 +402,7 @@ int main(void) {
     test_special_floats();
     test_chunks();
     test_same_bits();
-    test_error_bound();
+    test_error_bounds();
     test_beyond_caches();
     return harness_end();
 }

@@ -148,6 +148,8 @@ static uint64_t make_key(struct rng *rng, upsweep_type type, enum distribution d
         return special_key(type, rng_below(rng, 8));
     case SKEWED:
         return rng_next(rng) >> rng_below(rng, 64);
+    case OUTLIER: /* one key differs from all others in its top bit, and in all bits below it is the least */
+        return i == n / 3 + 1 ? sign / 2 : rng_next(rng) % (range / 1024 + 3);
     default:
         return rng_next(rng);
     }

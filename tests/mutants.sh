@@ -1,0 +1,94 @@
+#!/bin/sh
+# mutants.sh: a test of the tests. Plants one known bug at a time into a copy of the sources, builds it, runs the test that should notice,
+# and passes where that test fails.
+#
+#   sh tests/mutants.sh [--quick]        --quick: a third of the bugs, for CI
+#
+# A bug is a sed expression that must change exactly one line of one file: when the source has moved on, the script says so and fails,
+# rather than plant nothing. Ends with `N passed, N failed`, where passed counts bugs that were caught. Takes about 10 seconds a bug.
+set -eu
+quick=${1:-}
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+passed=0
+failed=0
+
+# Only the CPU library and its tests, optimised a little: the tests are long, and unoptimised code is slow.
+mkdir "$work/src"
+cp -R "$root/CMakeLists.txt" "$root/cmake" "$root/include" "$root/src" "$root/tests" "$root/examples" "$work/src"
+cmake -S "$work/src" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 -DUPSWEEP_CUDA=OFF -DUPSWEEP_BUILD_TOOL=OFF \
+    -DUPSWEEP_WERROR=OFF >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+
+# run TEST: builds it and runs it to its first failure. A hang counts as a failure, a build that breaks as a mistake in the table.
+run() {
+    if ! cmake --build "$work/build" -j 2 --target "test_$1" >"$work/log" 2>&1; then
+        cat "$work/log"
+        echo "mutants.sh: the sources do not build"
+        exit 1
+    fi
+    UPSWEEP_TEST_BACKENDS=cpu UPSWEEP_TEST_SCALE=quick UPSWEEP_TEST_FAIL_FAST=1 timeout 120 "$work/build/bin/test_$1" >"$work/log" 2>&1
+}
+
+# mutant LEVEL TEST FILE SED WHAT: LEVEL is quick (always planted) or full.
+mutant() {
+    if [ "$quick" = --quick ] && [ "$1" != quick ]; then return; fi
+    file=$work/src/$3
+    cp "$file" "$work/whole"
+    sed -e "$4" "$work/whole" >"$file"
+    changed=$(diff "$work/whole" "$file" | grep -c '^>') || true
+    if [ "$changed" -ne 1 ]; then
+        echo "mutants.sh: $3 has $changed lines for $4 (\"$5\"), not 1"
+        exit 1
+    fi
+    if run "$2"; then
+        failed=$((failed + 1))
+        echo "NOT caught by test_$2: $5"
+    else
+        passed=$((passed + 1))
+        echo "caught by test_$2: $5"
+    fi
+    cp "$work/whole" "$file"
+}
+
+# The sources as they are pass: otherwise every bug would be "caught".
+for test in scan compact sort errors context; do
+    run $test || { cat "$work/log"; echo "mutants.sh: test_$test fails without a planted bug"; exit 1; }
+done
+
+# ---- scan ----
+mutant quick scan src/op.h '/define APPLY_MIN/s/|| IS_NAN(a) //' 'min forgets a NaN'
+mutant full scan src/op.h '/define APPLY_MAX/s/>/>=/' 'max returns the earlier of two equal zeros'
+mutant quick scan src/cpu/chain.c 's/policy->combine(chain->arg, carry, aggregate)/aggregate/' 'threads: a carry forgets the blocks before the last'
+mutant full scan src/cpu/chain.c 's/return chain.slots\[chain.nblocks % CHAIN_SLOTS\].carry/return carry/' 'threads: the total is the carry-in'
+mutant quick scan src/cpu/scan.c 's|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes,|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes / cpu_impl(ctx)->nthreads,|' 'float sums depend on the number of threads'
+mutant full scan src/cpu/apply_tmpl.h 's/return op == UPSWEEP_ADD ? a + b : a \* b;/return (double)(float)(op == UPSWEEP_ADD ? a + b : a * b);/' 'f32 sums lose small terms'
+mutant full scan src/cpu/portable_tmpl.h 's/const T x = in\[i\];.*/const T x = out == in ? (T)0 : in[i];/' 'an exclusive scan in place reads what it wrote'
+mutant full scan src/cpu/scan.c 's/args->init == NULL ? /args->init == NULL || args->n == 0 ? /' 'a total of nothing forgets the carry-in'
+
+# ---- compact ----
+mutant quick compact src/cpu/apply_tmpl.h '/case UPSWEEP_LE/,/return/s/x <= value/x < value/' '<= is <'
+mutant full compact src/cpu/apply_tmpl.h 's/default: return x != value;.*/default: return x < value || x > value;/; /default:$/{n;s/return x != value;.*/return x < value || x > value;/}' 'a NaN is not kept by nonzero and ne'
+mutant full compact src/cpu/compact.c 's/run->total_kept + first - carry/run->total_kept + first/' 'partition leaves holes among the rejected'
+mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
+mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)end, _mm256_add_epi64(first, place));/_mm256_storeu_si256((__m256i *)(end + (n == 64 * nwords)), _mm256_add_epi64(first, place));/' 'AVX2: a store past the end'
+mutant full compact src/cpu/compact.c 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if (n % 64 > 1) bits[n \/ 64] ^=/' 'partition loses a last item'
+
+# ---- sort ----
+mutant quick sort src/cpu/sort_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
+mutant full sort src/cpu/sort.c 's/if (sort_bit_top(varying) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
+mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
+mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
+mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
+
+# ---- arguments and contexts ----
+mutant quick errors src/check.c 's/a_end <= b_start || b_end <= a_start/a_end <= b_start || b_start <= a_start/' 'overlap from one side passes'
+mutant full errors src/check.c 's/a.n > (uint64_t)PTRDIFF_MAX \/ a.elem_nbytes/a.n * a.elem_nbytes > (uint64_t)PTRDIFF_MAX/' 'a size that overflows passes'
+mutant full errors src/check.c 's/n > 0 \&\& (base > highest || n - 1 > highest - base)/n > 0 \&\& base + (n - 1) > highest/' 'a base that overflows passes'
+mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'the least constant of a type is refused'
+mutant quick context src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
+mutant full context src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
