@@ -7,6 +7,7 @@
  *     sort_pass.cuh          and the move itself
  *     sort_small.cuh      all of it in one CTA, for few keys
  *     sort_gather.cuh     big values, fetched once at the end
+ *     sort_split.cuh      the other way, for keys alone: buckets first (sort_partition.cuh), then each by itself (sort_bucket.cuh)
  *
  * A least significant digit first radix sort: each pass orders the keys by eight more bits and keeps the order of equal digits. What is
  * decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel. Nothing waits for the
@@ -16,12 +17,14 @@
  * Cost: keys read once, then keys and values read and written once a live digit.
  * Source: Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs, 2022. */
 #include <cuda_runtime.h>
+#include <stddef.h>
 
 #include "launch.h"
 #include "sort_gather.cuh"
 #include "sort_histogram.cuh"
 #include "sort_pass.cuh"
 #include "sort_small.cuh"
+#include "sort_split_launch.cuh"
 
 #define MOVED_VALUE_MAX 16 /* bytes; larger values are gathered */
 
@@ -53,14 +56,12 @@ static uint32_t rows_for(const struct cuda_queue *queue, uint64_t n, uint32_t ro
     return rows < SORT_MIN_ROWS ? SORT_MIN_ROWS : rows > rows_limit ? rows_limit : (uint32_t)rows;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 /* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
 
 /* The parts, in this order; sizes in bytes. */
 struct sort_scratch {
     uint64_t state_rows; /* of each of the two arrays of tile states */
-    uint64_t header, states[2], keys[2], values, indices;
+    uint64_t header, states[2], split, keys[2], values, indices;
     uint64_t total; /* UINT64_MAX if it does not fit */
 };
 
@@ -88,6 +89,7 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     const bool gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
     s.header = take(&s.total, 1, sizeof(struct sort_header));
     for (int i = 0; i < 2; i++) s.states[i] = take(&s.total, s.state_rows, SORT_DIGITS * sizeof(uint32_t));
+    s.split = take(&s.total, value_nbytes == 0, sizeof(struct split_header));
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
     s.values = take(&s.total, n, value_nbytes);
     s.indices = take(&s.total, gathered ? n : 0, word_nbytes(n, value_nbytes));
@@ -150,23 +152,19 @@ static void set_buffers(struct sort_job *job, const struct sort_args *args, size
     set_passes(job, args->lo_bit, args->hi_bit);
 }
 
-/* Cuts the scratch up; big values are replaced by indices, whose last array is *indices. */
-static void set_scratch(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args, size_t key_nbytes,
-                        void *scratch, void **indices) {
-    const struct sort_scratch s = layout_scratch(queue, args->n, key_nbytes, args->value_nbytes, job->drop_keys);
+/* Cuts the scratch up; the passes sort indices in the place of values that are gathered. */
+static void set_scratch(struct sort_job *job, const struct sort_args *args, const struct sort_scratch *layout, void *scratch) {
     char *base = (char *)scratch;
-    job->header = (struct sort_header *)(base + s.header);
-    for (int i = 0; i < 2; i++) job->states[i] = (uint32_t *)(base + s.states[i]);
-    job->keys_tmp = base + s.keys[0];
-    if (job->drop_keys) job->keys_out = base + s.keys[1];
-    job->values_tmp = base + s.values;
-    if (is_gathered(args)) {
-        *indices = base + s.indices;
-        job->values_in = NULL;
-        job->values_out = *indices;
-        job->value_nbytes = word_nbytes(args->n, args->value_nbytes);
-        job->by_place = false;
-    }
+    job->header = (struct sort_header *)(base + layout->header);
+    for (int i = 0; i < 2; i++) job->states[i] = (uint32_t *)(base + layout->states[i]);
+    job->keys_tmp = base + layout->keys[0];
+    if (job->drop_keys) job->keys_out = base + layout->keys[1];
+    job->values_tmp = base + layout->values;
+    if (!is_gathered(args)) return;
+    job->values_in = NULL;
+    job->values_out = base + layout->indices;
+    job->value_nbytes = word_nbytes(args->n, args->value_nbytes);
+    job->by_place = false;
 }
 
 static void set_tiles(struct sort_job *job, const struct cuda_queue *queue, size_t key_nbytes, uint32_t word) {
@@ -280,6 +278,26 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
     return launch_gather_by<uint64_t>(args->values_out, src, indices, args->n, nbytes, queue);
 }
 
+/* ---- launches: keys alone ---------------------------------------------------------------------------------------------------- */
+
+/* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up. */
+template <typename KEY>
+static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args, void *split_header) {
+    struct split_job split = {};
+    if (!choose_split<KEY>(&split, queue, args)) return cudaSuccess;
+    split.in = job->keys_in;
+    split.out = job->keys_out;
+    split.tmp = job->keys_tmp;
+    split.n = (uint32_t)job->n;
+    split.flip = job->flip;
+    split.float_mask = job->float_mask;
+    split.header = (struct split_header *)split_header;
+    const uint64_t per_sm = job->n / ((uint64_t)queue->nsms * SPLIT_CTAS_PER_SM) / SPLIT_THREADS * SPLIT_THREADS;
+    split.tile_items = (uint32_t)min_u64(per_sm < SPLIT_THREADS ? SPLIT_THREADS : per_sm, partition_shape<KEY>::ITEMS);
+    job->only_if = &split.header->too_big;
+    return launch_split<KEY>(&split, queue);
+}
+
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
 
 template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {
@@ -289,11 +307,15 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
         job.rows = (uint32_t)((args->n + SORT_SMALL_THREADS - 1) / SORT_SMALL_THREADS);
         return launch_small<KEY>(&job, (cudaStream_t)queue->stream);
     }
-    void *indices = NULL;
-    set_scratch(&job, queue, args, sizeof(KEY), scratch, &indices);
+    const struct sort_scratch layout = layout_scratch(queue, args->n, sizeof(KEY), args->value_nbytes, job.drop_keys);
+    void *indices = (char *)scratch + layout.indices;
+    set_scratch(&job, args, &layout, scratch);
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     set_tiles(&job, queue, sizeof(KEY), word);
-    const cudaError_t error = launch_onesweep<KEY>(&job, queue, word);
+
+    cudaError_t error = cudaSuccess;
+    if constexpr (sizeof(KEY) >= 4) error = try_split<KEY>(&job, queue, args, (char *)scratch + layout.split);
+    if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
     if (error != cudaSuccess || !is_gathered(args)) return error;
     return launch_gather(&job, args, indices, queue);
 }

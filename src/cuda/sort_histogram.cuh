@@ -16,59 +16,29 @@
 #define UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
 
 #include "sort_rank.cuh"
+#include "sort_read.cuh"
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
 #define HISTOGRAM_WORDS (SORT_DIGITS * SORT_HISTOGRAM_COPIES) /* of a pass */
 
-/* s_counts [passes][digits][copies] */
-template <int N, typename KEY>
-static __device__ __forceinline__ void count_keys(uint32_t *s_counts, const struct sort_job &job, const struct key_order<KEY> &order,
-                                                  KEY (&keys)[N]) {
-    const uint32_t copy = threadIdx.x % SORT_HISTOGRAM_COPIES;
-#pragma unroll
-    for (int i = 0; i < N; i++) keys[i] = order.image(keys[i]);
-    for (uint32_t pass = 0; pass < job.npasses; pass++) {
-        uint32_t *counts = s_counts + pass * HISTOGRAM_WORDS + copy;
-        if (job.mask[pass] == 0) continue;
-#pragma unroll
-        for (int i = 0; i < N; i++) atomicAdd(&counts[digit_of(keys[i], job.shift[pass], job.mask[pass]) * SORT_HISTOGRAM_COPIES], 1);
-    }
-}
+/* Counts the digits of all passes; counts [passes][digits][copies] in shared memory. */
+template <typename KEY> struct digit_counts {
+    const struct sort_job &job;
+    const struct key_order<KEY> order;
+    uint32_t *const counts;
 
-/* The keys that lie in whole, aligned 16-byte vectors; the others, fewer than two vectors, go one by one. */
-template <typename KEY> static __device__ __forceinline__ void count_all(uint32_t *s_counts, const struct sort_job &job) {
-    constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY), LOADS = SORT_HISTOGRAM_LOADS;
-    const struct key_order<KEY> order(job);
-    const KEY *keys = (const KEY *)job.keys_in;
-    const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, nthreads = (uint64_t)gridDim.x * blockDim.x;
-    const uint64_t head = min(job.n, (uint64_t)((16 - (uintptr_t)keys % 16) % 16 / sizeof(KEY)));
-    const uint64_t nvectors = (job.n - head) / PER_VECTOR, tail = head + nvectors * PER_VECTOR;
-    const uint4 *vectors = (const uint4 *)(keys + head);
-
-    uint64_t v = thread;
-    for (; v + (LOADS - 1) * nthreads < nvectors; v += LOADS * nthreads) {
-        union {
-            uint4 vector[LOADS];
-            KEY key[LOADS * PER_VECTOR];
-        } got;
+    template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
+        uint32_t *copy = counts + threadIdx.x % SORT_HISTOGRAM_COPIES;
 #pragma unroll
-        for (uint32_t i = 0; i < LOADS; i++) got.vector[i] = vectors[v + i * nthreads];
-        count_keys(s_counts, job, order, got.key);
+        for (int i = 0; i < N; i++) keys[i] = order.image(keys[i]);
+        for (uint32_t pass = 0; pass < job.npasses; pass++, copy += HISTOGRAM_WORDS) {
+            if (job.mask[pass] == 0) continue;
+#pragma unroll
+            for (int i = 0; i < N; i++) atomicAdd(&copy[digit_of(keys[i], job.shift[pass], job.mask[pass]) * SORT_HISTOGRAM_COPIES], 1);
+        }
     }
-    for (; v < nvectors; v += nthreads) {
-        union {
-            uint4 vector;
-            KEY key[PER_VECTOR];
-        } got;
-        got.vector = vectors[v];
-        count_keys(s_counts, job, order, got.key);
-    }
-    if (thread < head + (job.n - tail)) {
-        KEY key[1] = {keys[thread < head ? thread : tail + thread - head]};
-        count_keys(s_counts, job, order, key);
-    }
-}
+};
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
@@ -116,6 +86,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     __shared__ uint32_t s_counts[sizeof(KEY) * HISTOGRAM_WORDS];
     __shared__ uint64_t s_sums[SORT_DIGITS / 32];
     __shared__ bool s_last;
+    if (job.only_if && *job.only_if == 0) return; /* the plan stays as it is: skip everything */
     const uint32_t nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * HISTOGRAM_WORDS;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
     /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */
@@ -124,7 +95,8 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
         job.states[0][i] = 0;
     }
     __syncthreads(); /* zeroes before counts */
-    count_all<KEY>(s_counts, job);
+    const struct digit_counts<KEY> counts = { job, key_order<KEY>(job), s_counts };
+    read_keys((const KEY *)job.keys_in, job.n, counts);
     __syncthreads(); /* all counts */
 
     for (uint32_t i = threadIdx.x; i < nwords / SORT_HISTOGRAM_COPIES; i += blockDim.x) {

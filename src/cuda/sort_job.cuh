@@ -57,6 +57,7 @@ struct sort_job {
     bool in_place;             /* keys or values: the first pass must not write to `out` */
     bool all_in_place;         /* with no live pass there is nothing to move */
 
+    const uint32_t *only_if; /* NULL, or a word that is 0 if the sort has been done in another way */
     struct sort_header *header;
     uint32_t *states[2];    /* [state_rows][SORT_DIGITS] each */
     uint32_t state_rows;    /* tiles of the largest portion */
@@ -64,6 +65,8 @@ struct sort_job {
     uint32_t nportions;
     uint32_t rows; /* of a tile: SORT_THREADS keys each */
 };
+
+static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static __device__ __forceinline__ const void *buffer_at(uint32_t which, const void *in, const void *out, const void *tmp) {
     return which == BUFFER_IN ? in : which == BUFFER_OUT ? out : tmp;
@@ -78,7 +81,9 @@ template <typename KEY> static __device__ __forceinline__ KEY sign_mask(KEY key)
 template <typename KEY> struct key_order {
     KEY flip, float_mask;
 
-    __device__ __forceinline__ explicit key_order(const struct sort_job &job) : flip((KEY)job.flip), float_mask((KEY)job.float_mask) {}
+    /* JOB: anything that has a flip and a float_mask. */
+    template <typename JOB>
+    __device__ __forceinline__ explicit key_order(const JOB &job) : flip((KEY)job.flip), float_mask((KEY)job.float_mask) {}
 
     __device__ __forceinline__ KEY image(KEY key) const { return (KEY)(key ^ (sign_mask(key) & float_mask) ^ flip); }
 

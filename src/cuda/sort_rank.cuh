@@ -10,7 +10,8 @@
  *
  * Which lane's atomic is served first does not matter: the bits say who is lower, so the ranks are stable by construction. Taking the value
  * that atomicAdd returns as the rank would be quicker still, but relies on an order that nothing promises; eight ballots a key, or
- * __match_any_sync(), give the same masks at a half and a fifth of the speed.
+ * __match_any_sync(), give the same masks at a half and a fifth of the speed; but
+ * when many lanes meet in one word the atomics wait for each other, and then the ballots win: rows that follow a crowded row use them.
  *
  * Then thread d adds up digit d over the warps, the 256 totals are scanned, and the `count` words become the places in the tile where each
  * warp's keys of each digit start.
@@ -54,23 +55,42 @@ static __device__ __forceinline__ void clear_counters(struct digit_counter *warp
     __syncwarp(); /* zeroes before the first atomic */
 }
 
+/* Where a digit's counter lies: neighbours and multiples of 16 alike are spread over the banks. */
+static __device__ __forceinline__ uint32_t counter_of(uint32_t digit) { return digit ^ digit >> 4; }
+
+/* The lanes whose digit is mine, by eight ballots: slower than meeting in a counter, unless many lanes meet. */
+static __device__ __forceinline__ uint32_t lanes_by_ballot(uint32_t digit, bool valid) {
+    uint32_t lanes = __ballot_sync(~0u, valid);
+#pragma unroll
+    for (int bit = 0; bit < SORT_DIGIT_BITS; bit++) {
+        const bool mine = digit >> bit & 1;
+        const uint32_t set = __ballot_sync(~0u, mine);
+        lanes &= mine ? set : ~set;
+    }
+    return lanes;
+}
+
 /* Ranks each key among the warp's keys of the same digit; the counters end as the warp's histogram. */
 template <int ROWS, typename KEY>
 static __device__ __forceinline__ void rank_in_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                     struct digit_counter *warp_counters, uint32_t shift, uint32_t mask) {
     const uint32_t lane = threadIdx.x % 32, lower_lanes = (1u << lane) - 1;
+    bool crowded = false; /* did many lanes meet in the last row? Then they will in this one. */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (row * 32u >= items.n) break;
-        struct digit_counter *mine = &warp_counters[digit_of(images[row], shift, mask)];
+        const uint32_t digit = digit_of(images[row], shift, mask);
+        struct digit_counter *mine = &warp_counters[counter_of(digit)];
         const bool valid = items.has(row);
-        if (valid) atomicOr(&mine->lanes, 1u << lane);
+        if (valid && !crowded) atomicOr(&mine->lanes, 1u << lane);
         __syncwarp(); /* all bits of the row before any look at them */
-        const struct digit_counter seen = *mine;
+        struct digit_counter seen = *mine;
         __syncwarp(); /* all have looked before one changes it */
-        const uint32_t lower = __popc(seen.lanes & lower_lanes);
+        if (crowded) seen.lanes = lanes_by_ballot(digit, valid);
+        const uint32_t lower = __popc(seen.lanes & lower_lanes), all = __popc(seen.lanes);
         ranks.set(row, seen.count + lower);
-        if (valid && lower == 0) *mine = {0, seen.count + __popc(seen.lanes)};
+        if (valid && lower == 0) *mine = {0, seen.count + all};
+        crowded = __any_sync(~0u, all > SORT_CROWD);
         __syncwarp(); /* the change before the next row's atomics */
     }
 }
@@ -79,7 +99,7 @@ static __device__ __forceinline__ void rank_in_warp(struct packed_ranks<ROWS> &r
 template <int WARPS> static __device__ __forceinline__ uint32_t sum_warp_counts(const struct digit_counter *counters, uint32_t digit) {
     uint32_t total = 0;
 #pragma unroll
-    for (int warp = 0; warp < WARPS; warp++) total += counters[warp * SORT_DIGITS + digit].count;
+    for (int warp = 0; warp < WARPS; warp++) total += counters[warp * SORT_DIGITS + counter_of(digit)].count;
     return total;
 }
 
@@ -88,7 +108,7 @@ template <int WARPS>
 static __device__ __forceinline__ void store_warp_starts(struct digit_counter *counters, uint32_t digit, uint32_t digit_start) {
 #pragma unroll
     for (int warp = 0; warp < WARPS; warp++) {
-        uint32_t *count = &counters[warp * SORT_DIGITS + digit].count;
+        uint32_t *count = &counters[warp * SORT_DIGITS + counter_of(digit)].count;
         const uint32_t next = digit_start + *count;
         *count = digit_start;
         digit_start = next;
@@ -118,7 +138,7 @@ static __device__ __forceinline__ void rank_in_tile(struct packed_ranks<ROWS> &r
                                                     const struct digit_counter *warp_counters, uint32_t shift, uint32_t mask) {
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        ranks.set(row, ranks.get(row) + warp_counters[digit_of(images[row], shift, mask)].count);
+        ranks.set(row, ranks.get(row) + warp_counters[counter_of(digit_of(images[row], shift, mask))].count);
     }
 }
 

@@ -7,6 +7,7 @@
 #ifndef UPSWEEP_CUDA_SORT_SMALL_CUH
 #define UPSWEEP_CUDA_SORT_SMALL_CUH
 
+#include "sort_cta.cuh"
 #include "sort_pass.cuh"
 
 template <typename KEY> struct small_shape {
@@ -46,16 +47,14 @@ template <typename KEY> __global__ void __launch_bounds__(SORT_SMALL_THREADS, 1)
     typedef small_shape<KEY> SHAPE;
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint32_t s_sums[SORT_DIGITS / 32];
-    struct digit_counter *counters = (struct digit_counter *)s_memory;
-    KEY *s_images = (KEY *)s_memory;
     uint16_t *s_places = (uint16_t *)(s_memory + SHAPE::AREA_NBYTES);
+    const struct cta_memory<KEY> memory = { (struct digit_counter *)s_memory, s_sums, (KEY *)s_memory, s_places };
 
     const uint32_t warp = threadIdx.x / 32, n = (uint32_t)job.n, start = warp * 32 * job.rows + threadIdx.x % 32;
-    struct digit_counter *warp_counters = counters + warp * SORT_DIGITS;
     const struct warp_items items = items_of_warp(warp, job.rows, n);
     const struct key_order<KEY> order(job);
     KEY images[SHAPE::ROWS];
-    struct packed_ranks<SHAPE::ROWS> places = {}, ranks = {};
+    struct packed_ranks<SHAPE::ROWS> places = {};
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
         images[row] = items.has(row) ? order.image(((const KEY *)job.keys_in)[start + row * 32]) : (KEY)0;
@@ -63,33 +62,8 @@ template <typename KEY> __global__ void __launch_bounds__(SORT_SMALL_THREADS, 1)
     }
 
     for (uint32_t pass = 0; pass < job.npasses; pass++) {
-        const uint32_t shift = job.shift[pass], mask = job.mask[pass];
-        if (mask == 0) continue;
-        clear_counters(warp_counters);
-        rank_in_warp(ranks, images, items, warp_counters, shift, mask);
-        __syncthreads(); /* all histograms are complete */
-        uint32_t count = 0;
-        if (threadIdx.x < SORT_DIGITS) count = sum_warp_counts<SHAPE::WARPS>(counters, threadIdx.x);
-        if (__syncthreads_or(count == n)) continue; /* all keys share this digit */
-        const uint32_t digit_start = scan_digits(count, s_sums);
-        if (threadIdx.x < SORT_DIGITS) store_warp_starts<SHAPE::WARPS>(counters, threadIdx.x, digit_start);
-        __syncthreads(); /* the starts are there */
-        rank_in_tile(ranks, images, warp_counters, shift, mask);
-        __syncthreads(); /* nobody needs the counters any more */
-#pragma unroll
-        for (int row = 0; row < SHAPE::ROWS; row++) {
-            if (!items.has(row)) continue;
-            s_images[ranks.get(row)] = images[row];
-            s_places[ranks.get(row)] = (uint16_t)places.get(row);
-        }
-        __syncthreads(); /* all keys are in their new order */
-#pragma unroll
-        for (int row = 0; row < SHAPE::ROWS; row++) {
-            if (!items.has(row)) continue;
-            images[row] = s_images[start + row * 32];
-            places.set(row, s_places[start + row * 32]);
-        }
-        __syncthreads(); /* all keys are in registers before counters take their room */
+        if (job.mask[pass] == 0) continue;
+        reorder_by_digit<SHAPE::WARPS>(images, places, items, start, n, memory, job.shift[pass], job.mask[pass]);
     }
 
 #pragma unroll

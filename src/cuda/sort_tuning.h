@@ -17,6 +17,8 @@
 
 /* Tile states are 32-bit words of which two bits are the state: a look-back never spans more keys than this. */
 #define SORT_PORTION_ITEMS (1u << 29)
+/* Rows of a warp in which more lanes than this share a digit are ranked by ballots. */
+#define SORT_CROWD 14
 /* States loaded at once when looking back. */
 #define SORT_LOOK_AT 8
 
@@ -33,5 +35,17 @@
 #define SORT_HISTOGRAM_COPIES  4
 
 #define SORT_GATHER_THREADS 256
+
+/* Splitting keys (sort_split.cuh): bits of one partition alone, and of two together. */
+#define SPLIT_MIN_BITS          7
+#define SPLIT_SINGLE_BITS       10
+#define SPLIT_MAX_BITS          16
+#define SPLIT_HISTOGRAM_THREADS 1024
+
+/* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
+#define SPLIT_THREADS     512
+#define SPLIT_CTAS_PER_SM 2
+#define SPLIT_ROWS_NARROW 24
+#define SPLIT_ROWS_WIDE   12
 
 #endif

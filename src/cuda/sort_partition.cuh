@@ -1,0 +1,113 @@
+/* sort_partition.cuh: moves keys to their buckets, in no order within a bucket.
+ *
+ *     count the digits of a tile of keys            atomics in shared memory
+ *     reserve room for them in each bucket          one atomic a tile and digit on the bucket's cursor: the starts are exact, so it is
+ * there scatter the keys to runs in shared memory     each takes the next place of its digit, again by an atomic copy each run to its
+ * bucket
+ *
+ * Two partitions in a row split further than one can: more digits would mean runs shorter than a line of memory. The first splits the input
+ * by the top bits; the second splits each coarse bucket, whose tiles it finds in a table. Cost: keys read once and written once.  Source:
+ * as sort_split.cuh. */
+#ifndef UPSWEEP_CUDA_SORT_PARTITION_CUH
+#define UPSWEEP_CUDA_SORT_PARTITION_CUH
+
+#include "sort_split.cuh"
+
+template <typename KEY> struct partition_shape {
+    static constexpr int ROWS = sizeof(KEY) == 8 ? SPLIT_ROWS_WIDE : SPLIT_ROWS_NARROW;
+    static constexpr uint32_t ITEMS = ROWS * SPLIT_THREADS;
+};
+
+/* The coarse bucket that tile number `tile` of the second partition belongs to. */
+static __device__ __forceinline__ uint32_t coarse_of_tile(const struct split_job &job, uint32_t tile) {
+    uint32_t low = 0, high = 1u << job.coarse_bits; /* coarse_tile[low] <= tile < coarse_tile[high] */
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if (job.header->coarse_tile[middle] <= tile)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Thread t owns digits t * PER_THREAD and following: turns their counts into places in the tile, reserves room in their buckets and returns
+ * in base[] where a digit's keys go, less their place in the tile. */
+template <int PER_THREAD>
+static __device__ __forceinline__ void reserve_digits(uint32_t (&base)[PER_THREAD], uint32_t *s_places, uint32_t *cursors, uint32_t ndigits,
+                                                      uint32_t *s_sums) {
+    uint32_t count[PER_THREAD], sum = 0;
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; i++) {
+        const uint32_t digit = threadIdx.x * PER_THREAD + i;
+        count[i] = digit < ndigits ? s_places[digit] : 0;
+        base[i] = count[i] ? atomicAdd(&cursors[digit], count[i]) : 0;
+        sum += count[i];
+    }
+    uint32_t place = scan_threads(sum, s_sums);
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; i++) {
+        if (threadIdx.x * PER_THREAD + i < ndigits) s_places[threadIdx.x * PER_THREAD + i] = place;
+        base[i] -= place;
+        place += count[i];
+    }
+}
+
+/* SECOND: of two partitions. Dynamic shared memory: a tile. */
+template <typename KEY, bool SECOND>
+__global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partition(const __grid_constant__ struct split_job job) {
+    constexpr int ROWS = partition_shape<KEY>::ROWS;
+    constexpr uint32_t DIGITS = SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS, PER_THREAD = (DIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ uint32_t s_places[DIGITS], s_base[DIGITS], s_sums[32];
+    KEY *s_tile = (KEY *)s_memory;
+    if (job.header->too_big) return;
+
+    const bool two = job.coarse_bits > 0;
+    uint32_t first = blockIdx.x * job.tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.header->cursor;
+    if (SECOND) {
+        if (blockIdx.x >= job.header->coarse_tile[1u << job.coarse_bits]) return;
+        const uint32_t coarse = coarse_of_tile(job, blockIdx.x);
+        first = job.header->start[coarse << job.fine_bits] + (blockIdx.x - job.header->coarse_tile[coarse]) * job.tile_items;
+        end = job.header->start[(coarse + 1) << job.fine_bits];
+        cursors = job.header->cursor + (coarse << job.fine_bits);
+    }
+    const uint32_t count = min(end - first, job.tile_items);
+    const uint32_t bits = two && !SECOND ? job.coarse_bits : job.fine_bits, mask = (1u << bits) - 1;
+    const uint32_t shift = bucket_shift<KEY>(job) + (two && !SECOND ? job.fine_bits : 0);
+    for (uint32_t digit = threadIdx.x; digit <= mask; digit += SPLIT_THREADS) s_places[digit] = 0;
+
+    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first + threadIdx.x;
+    const struct key_order<KEY> order(job);
+    KEY images[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) images[row] = row * SPLIT_THREADS + threadIdx.x < count ? src[row * SPLIT_THREADS] : (KEY)0;
+    __syncthreads(); /* zeroes before counts */
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (!SECOND) images[row] = order.image(images[row]);
+        if (row * SPLIT_THREADS + threadIdx.x < count) atomicAdd(&s_places[digit_of(images[row], shift, mask)], 1);
+    }
+    __syncthreads(); /* all counts */
+
+    uint32_t base[PER_THREAD];
+    reserve_digits(base, s_places, cursors, mask + 1, s_sums);
+    __syncthreads(); /* all places */
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (row * SPLIT_THREADS + threadIdx.x < count) s_tile[atomicAdd(&s_places[digit_of(images[row], shift, mask)], 1)] = images[row];
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
+        if (threadIdx.x * PER_THREAD + i <= mask) s_base[threadIdx.x * PER_THREAD + i] = base[i];
+    }
+    __syncthreads(); /* the tile is in runs, and each run has its place */
+    KEY *dst = (KEY *)(SECOND ? job.out : job.tmp);
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < count; i += SPLIT_THREADS) {
+        const KEY image = s_tile[i];
+        dst[s_base[digit_of(image, shift, mask)] + i] = image;
+    }
+}
+
+#endif

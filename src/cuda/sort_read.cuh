@@ -1,0 +1,45 @@
+/* sort_read.cuh: every key of an array once, 16 bytes at a time, for whoever counts them in any order.
+ *
+ * The whole, aligned 16-byte vectors are shared out over all threads of the grid, several loads in flight a thread; the keys before the
+ * first and after the last vector, fewer than two vectors' worth, go one to a thread. */
+#ifndef UPSWEEP_CUDA_SORT_READ_CUH
+#define UPSWEEP_CUDA_SORT_READ_CUH
+
+#include <stdint.h>
+
+#include "sort_tuning.h"
+
+/* Calls counter.add(keys) with arrays of various lengths until all n have been seen. */
+template <typename KEY, typename COUNTER>
+static __device__ __forceinline__ void read_keys(const KEY *keys, uint64_t n, const COUNTER &counter) {
+    constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY), LOADS = SORT_HISTOGRAM_LOADS;
+    const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, nthreads = (uint64_t)gridDim.x * blockDim.x;
+    const uint64_t head = min(n, (uint64_t)((16 - (uintptr_t)keys % 16) % 16 / sizeof(KEY)));
+    const uint64_t nvectors = (n - head) / PER_VECTOR, tail = head + nvectors * PER_VECTOR;
+    const uint4 *vectors = (const uint4 *)(keys + head);
+
+    uint64_t v = thread;
+    for (; v + (LOADS - 1) * nthreads < nvectors; v += LOADS * nthreads) {
+        union {
+            uint4 vector[LOADS];
+            KEY key[LOADS * PER_VECTOR];
+        } got;
+#pragma unroll
+        for (uint32_t i = 0; i < LOADS; i++) got.vector[i] = vectors[v + i * nthreads];
+        counter.add(got.key);
+    }
+    for (; v < nvectors; v += nthreads) {
+        union {
+            uint4 vector;
+            KEY key[PER_VECTOR];
+        } got;
+        got.vector = vectors[v];
+        counter.add(got.key);
+    }
+    if (thread < head + (n - tail)) {
+        KEY key[1] = {keys[thread < head ? thread : tail + thread - head]};
+        counter.add(key);
+    }
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* sort_split.cuh: sorting keys alone, most significant bits first: into buckets that fit a CTA, then every bucket in one go.
+ *
+ * Keys with equal bits are the same key, so when nothing travels with them no order among them needs to be kept. That allows ranking by
+ * plain shared-memory atomics, several times quicker than a stable ranking, and so another order of work:
+ *
+ *     1. histogram of the top 7 to 16 bits (this file)    every bucket's place in the output is known exactly
+ *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
+ *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
+ *
+ * A bucket too big for a CTA is seen in step 1, before anything has moved: then the kernels of steps 2 and 3 return at once, and the stable
+ * passes (sort_pass.cuh) that are queued behind them do the work; otherwise it is those that return at once.
+ *
+ * Intermediate keys are images (sort_job.cuh): made by the first partition, undone by step 3.
+ * Cost: keys read 3 or 4 times and written 2 or 3 times, whatever their width. Stable passes: 5 and 4 times for 32 bits, 9 and 8 for 64.
+ * Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs, 2017, for splitting before sorting locally. */
+#ifndef UPSWEEP_CUDA_SORT_SPLIT_CUH
+#define UPSWEEP_CUDA_SORT_SPLIT_CUH
+
+#include "sort_rank.cuh"
+#include "sort_read.cuh"
+
+/* ---- the job ----------------------------------------------------------------------------------------------------------------- */
+
+/* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */
+struct split_header {
+    uint32_t ctas_done;
+    uint32_t too_big;                                        /* some bucket does not fit a CTA */
+    __align__(16) uint32_t cursor[1 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes */
+    __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
+    uint32_t coarse_cursor[SORT_DIGITS];                     /* where the next key of each coarse bucket goes */
+    uint32_t coarse_tile[SORT_DIGITS + 1];                   /* tiles of the second partition before each coarse bucket */
+};
+
+struct split_job {
+    const void *in;
+    void *out, *tmp;
+    uint32_t n;
+    uint64_t flip, float_mask; /* of image() */
+    uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
+    uint32_t fine_bits;        /* of the last partition */
+    uint32_t bucket_max;       /* keys that fit a CTA */
+    uint32_t tile_items;       /* of a partition */
+    struct split_header *header;
+};
+
+/* A bucket is the top coarse_bits + fine_bits of the image. */
+template <typename KEY> static __device__ __forceinline__ uint32_t bucket_shift(const struct split_job &job) {
+    return (uint32_t)sizeof(KEY) * 8 - job.coarse_bits - job.fine_bits;
+}
+
+/* Exclusive sum over all threads of a CTA, in thread order; s_sums [32]. */
+static __device__ __forceinline__ uint32_t scan_threads(uint32_t value, uint32_t *s_sums) {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint32_t inclusive = value;
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
+        if (lane >= distance) inclusive += other;
+    }
+    if (lane == 31) s_sums[warp] = inclusive;
+    __syncthreads(); /* the sums before their use */
+    return inclusive - value + __reduce_add_sync(~0u, lane < warp ? s_sums[lane] : 0);
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------------------- */
+
+/* Two 16-bit counters a word, so that 2^16 of them fit. A counter that overflows spoils its neighbour, but then its bucket is too big
+ * anyway. */
+template <typename KEY> struct bucket_counts {
+    const struct split_job &job;
+    const struct key_order<KEY> order;
+    uint32_t *const words;
+
+    template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
+        const uint32_t shift = bucket_shift<KEY>(job);
+        bool overflow = false;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const uint32_t bucket = (uint32_t)(order.image(keys[i]) >> shift), half = bucket % 2 * 16;
+            const uint32_t old = atomicAdd(&words[bucket / 2], 1u << half);
+            overflow |= (old >> half & 0xffff) == 0xffff;
+        }
+        if (overflow) job.header->too_big = 1;
+    }
+};
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+
+/* Four neighbouring counters at once. */
+static __device__ __forceinline__ uint32_t sum4(uint4 v) { return v.x + v.y + v.z + v.w; }
+static __device__ __forceinline__ uint32_t max4(uint4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
+
+/* Turns the histogram into starts. Each warp owns a stretch of it and walks it twice: for its sum, then, knowing the sums of the warps
+ * before, for the starts. nbuckets is a multiple of 128. Sets too_big. */
+static __device__ void scan_buckets(const struct split_job &job, uint32_t nbuckets, uint32_t *s_sums) {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, nwarps = blockDim.x / 32;
+    const uint32_t steps = (nbuckets / 128 + nwarps - 1) / nwarps; /* of 128 counters */
+    const uint32_t begin = min(warp * steps * 128, nbuckets), end = min(begin + steps * 128, nbuckets);
+    uint32_t sum = 0, largest = 0;
+    for (uint32_t i = begin + lane * 4; i < end; i += 128) {
+        const uint4 counts = __ldcg((const uint4 *)&job.header->cursor[i]); /* from L2, where the other CTAs' atomics took place */
+        sum += sum4(counts);
+        largest = max(largest, max4(counts));
+    }
+    if (largest > job.bucket_max) job.header->too_big = 1;
+    const uint32_t warp_sum = __reduce_add_sync(~0u, sum);
+    uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
+    for (uint32_t i = begin + lane * 4; i < end; i += 128) {
+        const uint4 counts = __ldcg((const uint4 *)&job.header->cursor[i]);
+        uint32_t inclusive = sum4(counts);
+#pragma unroll
+        for (uint32_t distance = 1; distance < 32; distance *= 2) {
+            const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
+            if (lane >= distance) inclusive += other;
+        }
+        uint4 starts;
+        starts.x = before + inclusive - sum4(counts);
+        starts.y = starts.x + counts.x;
+        starts.z = starts.y + counts.y;
+        starts.w = starts.z + counts.z;
+        *(uint4 *)&job.header->cursor[i] = starts;
+        *(uint4 *)&job.header->start[i] = starts;
+        before += __shfl_sync(~0u, inclusive, 31);
+    }
+    if (threadIdx.x == 0) job.header->start[nbuckets] = job.n;
+}
+
+/* Where each coarse bucket starts, and which tiles of the second partition are its own. */
+static __device__ void plan_coarse(const struct split_job &job, uint32_t *s_sums) {
+    const uint32_t ncoarse = 1u << job.coarse_bits, coarse = threadIdx.x;
+    uint32_t start = 0, ntiles = 0;
+    if (coarse < ncoarse) {
+        start = job.header->start[coarse << job.fine_bits];
+        ntiles = (job.header->start[(coarse + 1) << job.fine_bits] - start + job.tile_items - 1) / job.tile_items;
+        job.header->coarse_cursor[coarse] = start;
+    }
+    const uint32_t before = scan_threads(ntiles, s_sums);
+    if (coarse <= ncoarse) job.header->coarse_tile[coarse] = before;
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+
+/* Dynamic shared memory: half a word a bucket. */
+template <typename KEY>
+__global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) uint32_t s_words[];
+    __shared__ uint32_t s_sums[32];
+    __shared__ bool s_last;
+    const uint32_t nbuckets = 1u << (job.coarse_bits + job.fine_bits);
+    for (uint32_t i = threadIdx.x; i < nbuckets / 2; i += blockDim.x) s_words[i] = 0;
+    __syncthreads(); /* zeroes before counts */
+    const struct bucket_counts<KEY> counts = { job, key_order<KEY>(job), s_words };
+    read_keys((const KEY *)job.in, job.n, counts);
+    __syncthreads(); /* all counts */
+
+    for (uint32_t i = threadIdx.x; i < nbuckets; i += blockDim.x) {
+        const uint32_t count = s_words[i / 2] >> i % 2 * 16 & 0xffff;
+        if (count) atomicAdd(&job.header->cursor[i], count);
+    }
+    __threadfence(); /* this thread's counts before the CTA is counted as done */
+    __syncthreads();
+    if (threadIdx.x == 0) s_last = atomicAdd(&job.header->ctas_done, 1) == gridDim.x - 1;
+    __syncthreads(); /* s_last */
+    if (!s_last) return;
+
+    __threadfence(); /* having seen the others done, see their counts */
+    scan_buckets(job, nbuckets, s_sums);
+    __syncthreads(); /* all starts; s_sums may be used again */
+    if (job.coarse_bits) plan_coarse(job, s_sums);
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* sort_split_launch.cuh: the host's part in sorting keys alone (sort_split.cuh): how many buckets, and the launches.
+ *
+ * Buckets must fit a CTA: of three sizes of CTA the smallest that does with one partition is taken, else two partitions. The choice depends
+ * on n alone and assumes keys whose top bits are spread at random; whether that holds is for the device to find out. */
+#ifndef UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
+#define UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+
+#include "launch.h"
+#include "sort_bucket.cuh"
+#include "sort_partition.cuh"
+
+/* Does a bucket of this many keys on average keep below the limit, if the keys are spread at random? Six standard deviations are allowed
+ * for. */
+static bool mean_fits(uint64_t mean, uint64_t limit) { return mean < limit && (limit - mean) * (limit - mean) >= 36 * mean; }
+
+/* The fewest bits, at least SPLIT_MIN_BITS, that make buckets fit. */
+static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
+    uint32_t bits = SPLIT_MIN_BITS;
+    while (bits < 64 && !mean_fits(n >> bits, bucket_max)) bits++;
+    return bits;
+}
+
+template <typename KEY, typename SHAPE> static cudaError_t launch_buckets(const struct split_job *job, cudaStream_t stream) {
+    const cudaError_t error =
+        cudaFuncSetAttribute(split_buckets<KEY, SHAPE>, cudaFuncAttributeMaxDynamicSharedMemorySize, SHAPE::SHARED_NBYTES);
+    if (error != cudaSuccess) return error;
+    split_buckets<KEY, SHAPE><<<1u << (job->coarse_bits + job->fine_bits), SHAPE::THREADS, SHAPE::SHARED_NBYTES, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+template <typename KEY, bool SECOND> static cudaError_t launch_partition(const struct split_job *job, cudaStream_t stream) {
+    const int shared = (int)(job->tile_items * sizeof(KEY));
+    const cudaError_t error = cudaFuncSetAttribute(split_partition<KEY, SECOND>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+    if (error != cudaSuccess) return error;
+    const uint32_t nctas = (job->n + job->tile_items - 1) / job->tile_items + (SECOND ? 1u << job->coarse_bits : 0);
+    split_partition<KEY, SECOND><<<nctas, SPLIT_THREADS, (uint32_t)shared, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+template <typename KEY> static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
+    const cudaStream_t stream = (cudaStream_t)queue->stream;
+    const uint32_t nbuckets = 1u << (job->coarse_bits + job->fine_bits);
+    cudaError_t error = cudaMemsetAsync(job->header, 0, offsetof(struct split_header, cursor) + nbuckets * sizeof(uint32_t), stream);
+    if (error == cudaSuccess) {
+        error = cudaFuncSetAttribute(split_histogram<KEY>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)nbuckets * 2);
+    }
+    if (error != cudaSuccess) return error;
+    const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
+    const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
+    split_histogram<KEY><<<nctas, SPLIT_HISTOGRAM_THREADS, nbuckets * 2, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+/* Shapes of the last step, by the size of buckets. */
+template <typename KEY> struct split_shapes {
+    typedef bucket_shape<KEY, 256, 18, 11> LITTLE;
+    typedef bucket_shape<KEY, 256, 35, 12> MIDDLE;
+    typedef bucket_shape<KEY, 512, 35, 13> BIG;
+};
+
+/* Chooses bits and shape by n; false if a split is not for this sort: keys with company, some of their bits, too few or too many. */
+template <typename KEY> static bool choose_split(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
+    typedef split_shapes<KEY> SHAPES;
+    if (args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
+    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
+    for (int partitions = 1; partitions <= 2; partitions++) {
+        for (int shape = partitions - 1; shape < 3; shape++) {
+            const uint32_t bits = split_bits(args->n, limits[shape]);
+            if (bits > most[partitions - 1]) continue;
+            job->coarse_bits = partitions == 1 ? 0 : bits / 2;
+            job->fine_bits = bits - job->coarse_bits;
+            job->bucket_max = limits[shape];
+            return true;
+        }
+    }
+    return false;
+}
+
+template <typename KEY> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {
+    typedef split_shapes<KEY> SHAPES;
+    const cudaStream_t stream = (cudaStream_t)queue->stream;
+    cudaError_t error = launch_split_histogram<KEY>(job, queue);
+    if (error == cudaSuccess) error = launch_partition<KEY, false>(job, stream);
+    if (error == cudaSuccess && job->coarse_bits) error = launch_partition<KEY, true>(job, stream);
+    if (error != cudaSuccess) return error;
+    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, typename SHAPES::LITTLE>(job, stream);
+    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, typename SHAPES::MIDDLE>(job, stream);
+    return launch_buckets<KEY, typename SHAPES::BIG>(job, stream);
+}
+
+#endif
