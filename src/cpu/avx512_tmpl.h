@@ -86,8 +86,14 @@ static inline NAME(vec) NAME(vec_last)(NAME(vec) x) {
 }
 
 static inline NAME(vec) NAME(vec_push)(NAME(vec) first, NAME(vec) x) {
+#if NBYTES == 4
+    return (NAME(vec))_mm512_alignr_epi32((__m512i)x, (__m512i)first, 15);
+#elif NBYTES == 8
+    return (NAME(vec))_mm512_alignr_epi64((__m512i)x, (__m512i)first, 7);
+#else
     const __m512i lanes_up = _mm512_alignr_epi64((__m512i)x, (__m512i)first, 6);
     return (NAME(vec))_mm512_alignr_epi8((__m512i)x, lanes_up, 16 - NBYTES);
+#endif
 }
 
 /* Lanes 1 and 3: the last item of lanes 0 and 2; lanes 0 and 2: the neutral element. */

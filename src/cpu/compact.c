@@ -4,7 +4,8 @@
  *     bits        1  0  1  0  0  1  1  0          mask kernel of the type, or of the byte flags
  *     kept        7  3  9  4                      compact kernel of the item's size (or indices)
  *
- * Splitting the work at the bits leaves types x comparisons + sizes kernels to write, not their product.
+ * Splitting the work at the bits leaves types x comparisons + sizes kernels to write, not their product. Keeping elements by a predicate,
+ * the commonest call, has kernels that go without the bits.
  *
  * One thread compacts straight to the output, whose end never passes the reading position: right in place too. Several threads could
  * overwrite what another has yet to read, or has already written: a full vector reaches past the last kept item. So each compacts its
@@ -72,6 +73,10 @@ static void invert_bits(uint64_t *bits, size_t n) {
 
 /* Items [first, first + n): the kept ones to `kept`, the others to `rejected` unless NULL. Returns how many were kept. */
 static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, unsigned char *kept, unsigned char *rejected) {
+    const struct compact_args *args = run->args;
+    if (args->flags == NULL && args->output == COMPACT_KEPT)
+        return run->kernels->filter[args->type](&args->keep, kept, (const char *)args->in + (size_t)first * args->elem_nbytes, n);
+
     uint64_t bits[CHUNK_ITEMS / 64];
     size_t nkept = 0;
     for (size_t done = 0; done < n; done += CHUNK_ITEMS) {

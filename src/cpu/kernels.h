@@ -37,6 +37,10 @@ typedef scan_carry reduce_kernel(upsweep_op op, const void *in, size_t n);
 /* Bit i of bits [(n + 63) / 64] = in[i] satisfies the predicate; bits past n are 0. */
 typedef void mask_kernel(const upsweep_predicate *keep, const void *in, size_t n, uint64_t *bits);
 
+/* Copies the items of in [n] that satisfy the predicate to out and returns their number; the rest as compact_kernel. The same as a mask and
+ * then a compaction, without bits in between. */
+typedef size_t filter_kernel(const upsweep_predicate *keep, void *out, const void *in, size_t n);
+
 /* Copies the items of in [n] whose bit is set to out and returns their number. Writes within out [n] only, but there also past the kept
  * items: full vectors are what makes it fast. out may lie before in or at it: nothing is overwritten before it is read. */
 typedef size_t compact_kernel(void *out, const void *in, const uint64_t *bits, size_t n);
@@ -60,6 +64,7 @@ struct kernels {
     scan_kernel *scan[UPSWEEP_TYPE_COUNT];
     reduce_kernel *reduce[UPSWEEP_TYPE_COUNT];
     mask_kernel *mask[UPSWEEP_TYPE_COUNT];
+    filter_kernel *filter[UPSWEEP_TYPE_COUNT];
     compact_kernel *compact[COMPACT_WIDTHS];
     indices_kernel *indices32, *indices64;
     copy_kernel *stream_copy;

@@ -150,3 +150,34 @@ static void NAME(mask)(const upsweep_predicate *keep, const void *in, size_t n, 
     }
     if (n % 64 != 0) bits[nwords] = NAME(mask_rest)(keep, items + 64 * nwords, n % 64);
 }
+
+/* The next free place takes every item, and moves on if the item is kept: no branch to mispredict. */
+ALWAYS_INLINE size_t NAME(filter_items)(upsweep_cmp cmp, T *out, const T *in, T value, size_t n) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const T x = in[i];
+        out[kept] = x;
+        kept += NAME(keeps)(cmp, x, value);
+    }
+    return kept;
+}
+
+static size_t NAME(filter)(const upsweep_predicate *keep, void *out, const void *in, size_t n) {
+    const T value = NAME(value_of)(keep);
+    switch (keep->cmp) {
+    case UPSWEEP_EQ:
+        return NAME(filter_items)(UPSWEEP_EQ, out, in, value, n);
+    case UPSWEEP_LT:
+        return NAME(filter_items)(UPSWEEP_LT, out, in, value, n);
+    case UPSWEEP_LE:
+        return NAME(filter_items)(UPSWEEP_LE, out, in, value, n);
+    case UPSWEEP_GT:
+        return NAME(filter_items)(UPSWEEP_GT, out, in, value, n);
+    case UPSWEEP_GE:
+        return NAME(filter_items)(UPSWEEP_GE, out, in, value, n);
+    case UPSWEEP_NOT_NAN:
+        return NAME(filter_items)(UPSWEEP_NOT_NAN, out, in, value, n);
+    default:
+        return NAME(filter_items)(UPSWEEP_NE, out, in, value, n);
+    }
+}

@@ -48,21 +48,6 @@ static inline void end_stores(enum store_kind kind) {
     if (kind != STORE_PLAIN) _mm_sfence(); /* streaming stores are weakly ordered: before whatever tells others that the output is there */
 }
 
-#define INTRINSIC(name) EACH_TYPE_PASTE(_mm256_##name##_, X86)
-
-#define EACH_TYPE "cpu/apply_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/avx2_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/vector_scan_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/scan_switch_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/vector_mask_tmpl.h"
-#include "../each_type.h"
-
-/* ---- compaction -------------------------------------------------------------------------------------------------------------- */
-
 /* One group: the items at `in` whose bits are set in mask go to *end, which moves on behind them. */
 
 ALWAYS_INLINE void compress_1(unsigned char **end, const unsigned char *in, uint64_t mask) {
@@ -89,30 +74,64 @@ ALWAYS_INLINE void compress_8(unsigned char **end, const unsigned char *in, uint
     compress_4(end, in, twice[mask]); /* an item is two 4-byte ones */
 }
 
-/* All whole words of bits, `group` items at a time, and the rest with the portable kernel. */
-ALWAYS_INLINE size_t compact_vectors(void (*compress)(unsigned char **end, const unsigned char *in, uint64_t mask), size_t group,
-                                     compact_kernel *portable, size_t nbytes, void *out, const void *in, const uint64_t *bits, size_t n) {
+/* 64 items, by a word of bits. */
+ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t word) {
+    const size_t group = nbytes == 8 ? 4 : 8;
+    for (size_t i = 0; i < 64; i += group, in += group * nbytes) {
+        const uint64_t mask = word >> i & (((uint64_t)1 << group) - 1);
+        switch (nbytes) {
+        case 1:
+            compress_1(end, in, mask);
+            break;
+        case 2:
+            compress_2(end, in, mask);
+            break;
+        case 4:
+            compress_4(end, in, mask);
+            break;
+        default:
+            compress_8(end, in, mask);
+            break;
+        }
+    }
+}
+
+#define INTRINSIC(name) EACH_TYPE_PASTE(_mm256_##name##_, X86)
+
+#define EACH_TYPE "cpu/apply_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/avx2_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/vector_scan_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/scan_switch_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/vector_mask_tmpl.h"
+#include "../each_type.h"
+
+/* ---- compaction -------------------------------------------------------------------------------------------------------------- */
+
+/* All whole words of bits, and the rest with the portable kernel. */
+ALWAYS_INLINE size_t compact_words(size_t nbytes, compact_kernel *portable, void *out, const void *in, const uint64_t *bits, size_t n) {
     const unsigned char *items = in;
     unsigned char *end = out;
     const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++)
-        for (size_t i = 0; i < 64; i += group, items += group * nbytes) compress(&end, items, bits[w] >> i & (((uint64_t)1 << group) - 1));
-    size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
-    if (n % 64 != 0) kept += portable(end, items, bits + nwords, n % 64);
-    return kept;
+    for (size_t w = 0; w < nwords; w++, items += 64 * nbytes) compress_word(nbytes, &end, items, bits[w]);
+    const size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
+    return n % 64 == 0 ? kept : kept + portable(end, items, bits + nwords, n % 64);
 }
 
 static size_t compact_1(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_1, 8, compact_portable_1, 1, out, in, bits, n);
+    return compact_words(1, compact_portable_1, out, in, bits, n);
 }
 static size_t compact_2(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_2, 8, compact_portable_2, 2, out, in, bits, n);
+    return compact_words(2, compact_portable_2, out, in, bits, n);
 }
 static size_t compact_4(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_4, 8, compact_portable_4, 4, out, in, bits, n);
+    return compact_words(4, compact_portable_4, out, in, bits, n);
 }
 static size_t compact_8(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_8, 4, compact_portable_8, 8, out, in, bits, n);
+    return compact_words(8, compact_portable_8, out, in, bits, n);
 }
 
 /* A row of set_bits.h, widened and added to the number of the group's first item, is the indices. */
@@ -163,10 +182,12 @@ static void stream_copy(void *out, const void *in, size_t nbytes) {
 #define SCAN_ROW(e, v, name, ...)   [e] = scan_##name,
 #define REDUCE_ROW(e, v, name, ...) [e] = reduce_##name,
 #define MASK_ROW(e, v, name, ...)   [e] = mask_##name,
+#define FILTER_ROW(e, v, name, ...) [e] = filter_##name,
 const struct kernels kernels_avx2 = {
     .scan = {UPSWEEP_TYPE_TABLE(SCAN_ROW)},
     .reduce = {UPSWEEP_TYPE_TABLE(REDUCE_ROW)},
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
+    .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
     .compact = {compact_1, compact_2, compact_4, compact_8, compact_portable_16},
     .indices32 = indices32,
     .indices64 = indices64,

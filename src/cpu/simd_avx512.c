@@ -50,23 +50,6 @@ static inline void end_stores(enum store_kind kind) {
     if (kind != STORE_PLAIN) _mm_sfence(); /* streaming stores are weakly ordered: before whatever tells others that the output is there */
 }
 
-#define INTRINSIC(name)             EACH_TYPE_PASTE(_mm512_##name##_, X86)
-#define COMPARE_FLOATS(a, b, how)   EACH_TYPE_PASTE(INTRINSIC(cmp), _mask)(a, b, _CMP_##how)
-#define COMPARE_INTEGERS(a, b, how) EACH_TYPE_PASTE(INTRINSIC(cmp), _mask)((__m512i)(a), (__m512i)(b), _MM_CMPINT_##how)
-
-#define EACH_TYPE "cpu/apply_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/avx512_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/vector_scan_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/scan_switch_tmpl.h"
-#include "../each_type.h"
-#define EACH_TYPE "cpu/vector_mask_tmpl.h"
-#include "../each_type.h"
-
-/* ---- compaction -------------------------------------------------------------------------------------------------------------- */
-
 /* One vector: the items at `in` whose bits are set go to *end, which moves on behind them. */
 
 ALWAYS_INLINE void compress_1(unsigned char **end, const unsigned char *in, uint64_t mask) {
@@ -95,33 +78,70 @@ ALWAYS_INLINE void compress_16(unsigned char **end, const unsigned char *in, uin
     *end += 16 * _mm_popcnt_u64(mask & 0xf);
 }
 
+/* 64 items, by a word of bits. */
+ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t word) {
+    for (size_t i = 0; i < 64; i += 64 / nbytes, in += 64) {
+        switch (nbytes) {
+        case 1:
+            compress_1(end, in, word >> i);
+            break;
+        case 2:
+            compress_2(end, in, word >> i);
+            break;
+        case 4:
+            compress_4(end, in, word >> i);
+            break;
+        case 8:
+            compress_8(end, in, word >> i);
+            break;
+        default:
+            compress_16(end, in, word >> i);
+            break;
+        }
+    }
+}
+
+#define INTRINSIC(name)             EACH_TYPE_PASTE(_mm512_##name##_, X86)
+#define COMPARE_FLOATS(a, b, how)   EACH_TYPE_PASTE(INTRINSIC(cmp), _mask)(a, b, _CMP_##how)
+#define COMPARE_INTEGERS(a, b, how) EACH_TYPE_PASTE(INTRINSIC(cmp), _mask)((__m512i)(a), (__m512i)(b), _MM_CMPINT_##how)
+
+#define EACH_TYPE "cpu/apply_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/avx512_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/vector_scan_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/scan_switch_tmpl.h"
+#include "../each_type.h"
+#define EACH_TYPE "cpu/vector_mask_tmpl.h"
+#include "../each_type.h"
+
+/* ---- compaction -------------------------------------------------------------------------------------------------------------- */
+
 /* All whole words of bits, and the rest with the portable kernel. */
-ALWAYS_INLINE size_t compact_vectors(void (*compress)(unsigned char **end, const unsigned char *in, uint64_t mask),
-                                     compact_kernel *portable, size_t nbytes, void *out, const void *in, const uint64_t *bits, size_t n) {
+ALWAYS_INLINE size_t compact_words(size_t nbytes, compact_kernel *portable, void *out, const void *in, const uint64_t *bits, size_t n) {
     const unsigned char *items = in;
     unsigned char *end = out;
     const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++)
-        for (size_t i = 0; i < 64; i += 64 / nbytes, items += 64) compress(&end, items, bits[w] >> i);
-    size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
-    if (n % 64 != 0) kept += portable(end, items, bits + nwords, n % 64);
-    return kept;
+    for (size_t w = 0; w < nwords; w++, items += 64 * nbytes) compress_word(nbytes, &end, items, bits[w]);
+    const size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
+    return n % 64 == 0 ? kept : kept + portable(end, items, bits + nwords, n % 64);
 }
 
 static size_t compact_1(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_1, compact_portable_1, 1, out, in, bits, n);
+    return compact_words(1, compact_portable_1, out, in, bits, n);
 }
 static size_t compact_2(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_2, compact_portable_2, 2, out, in, bits, n);
+    return compact_words(2, compact_portable_2, out, in, bits, n);
 }
 static size_t compact_4(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_4, compact_portable_4, 4, out, in, bits, n);
+    return compact_words(4, compact_portable_4, out, in, bits, n);
 }
 static size_t compact_8(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_8, compact_portable_8, 8, out, in, bits, n);
+    return compact_words(8, compact_portable_8, out, in, bits, n);
 }
 static size_t compact_16(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_vectors(compress_16, compact_portable_16, 16, out, in, bits, n);
+    return compact_words(16, compact_portable_16, out, in, bits, n);
 }
 
 static size_t indices32(void *out, uint64_t base, const uint64_t *bits, size_t n) {
@@ -173,10 +193,12 @@ static void stream_copy(void *out, const void *in, size_t nbytes) {
 #define SCAN_ROW(e, v, name, ...)   [e] = scan_##name,
 #define REDUCE_ROW(e, v, name, ...) [e] = reduce_##name,
 #define MASK_ROW(e, v, name, ...)   [e] = mask_##name,
+#define FILTER_ROW(e, v, name, ...) [e] = filter_##name,
 const struct kernels kernels_avx512 = {
     .scan = {UPSWEEP_TYPE_TABLE(SCAN_ROW)},
     .reduce = {UPSWEEP_TYPE_TABLE(REDUCE_ROW)},
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
+    .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
     .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32,
     .indices64 = indices64,

@@ -1,5 +1,11 @@
-/* vector_mask_tmpl.h: the mask kernel of one type on vectors: 64 items a word, from vec_keeps(cmp, x, value) of the instruction set,
- * which returns a bit an item. Included by each_type.h. */
+/* vector_mask_tmpl.h: the mask and filter kernels of one type on vectors: 64 items a word of bits, from vec_keeps(cmp, x, value) of
+ * the instruction set, which returns a bit an item. Included by each_type.h. */
+
+ALWAYS_INLINE uint64_t NAME(mask_word)(upsweep_cmp cmp, const T *in, NAME(vec) values) {
+    uint64_t word = 0;
+    for (int i = 0; i < 64; i += NAME(VEC_ITEMS)) word |= NAME(vec_keeps)(cmp, (NAME(vec))load_vec(in + i), values) << i;
+    return word;
+}
 
 ALWAYS_INLINE void NAME(mask_words)(upsweep_cmp cmp, const T *in, T value, size_t nwords, uint64_t *bits) {
     const NAME(vec) values = NAME(vec_fill)(value);
@@ -37,4 +43,38 @@ static void NAME(mask)(const upsweep_predicate *keep, const void *in, size_t n, 
         break;
     }
     if (n % 64 != 0) kernels_portable.mask[NAME(TYPE)](keep, items + 64 * nwords, n % 64, bits + nwords);
+}
+
+ALWAYS_INLINE size_t NAME(filter_words)(upsweep_cmp cmp, T *out, const T *in, T value, size_t nwords) {
+    const NAME(vec) values = NAME(vec_fill)(value);
+    unsigned char *end = (unsigned char *)out;
+    for (size_t w = 0; w < nwords; w++, in += 64) compress_word(NBYTES, &end, (const unsigned char *)in, NAME(mask_word)(cmp, in, values));
+    return (size_t)(end - (unsigned char *)out) / NBYTES;
+}
+
+ALWAYS_INLINE size_t NAME(filter_switch)(upsweep_cmp cmp, T *out, const T *in, T value, size_t nwords) {
+    switch (cmp) {
+    case UPSWEEP_EQ:
+        return NAME(filter_words)(UPSWEEP_EQ, out, in, value, nwords);
+    case UPSWEEP_LT:
+        return NAME(filter_words)(UPSWEEP_LT, out, in, value, nwords);
+    case UPSWEEP_LE:
+        return NAME(filter_words)(UPSWEEP_LE, out, in, value, nwords);
+    case UPSWEEP_GT:
+        return NAME(filter_words)(UPSWEEP_GT, out, in, value, nwords);
+    case UPSWEEP_GE:
+        return NAME(filter_words)(UPSWEEP_GE, out, in, value, nwords);
+    case UPSWEEP_NOT_NAN:
+        return NAME(filter_words)(UPSWEEP_NOT_NAN, out, in, value, nwords);
+    default:
+        return NAME(filter_words)(UPSWEEP_NE, out, in, value, nwords);
+    }
+}
+
+static size_t NAME(filter)(const upsweep_predicate *keep, void *out, const void *in, size_t n) {
+    const T *items = in;
+    T *kept_items = out;
+    const size_t whole = n / 64 * 64;
+    const size_t kept = NAME(filter_switch)(keep->cmp, out, in, NAME(value_of)(keep), whole / 64);
+    return n == whole ? kept : kept + kernels_portable.filter[NAME(TYPE)](keep, kept_items + kept, items + whole, n - whole);
 }
