@@ -1,0 +1,70 @@
+/* subjects.c: all that can be measured, in one list: the rungs of the ladder, the library, the peers that this build has. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_SUBJECTS = 128 };
+
+/* "cpu threaded naive scan" -> "threaded-naive", "cpu scan" -> "serial", "cpu compact with scan" -> "with-scan", "std::sort" as it is. */
+static void short_name(char out[64], const struct ladder_rung *rung) {
+    static const char *const words[] = {[LADDER_SCAN] = "scan", [LADDER_COMPACT] = "compact", [LADDER_SORT] = "sort"};
+    const char *word = words[rung->primitive], *name = rung->name;
+    if (strncmp(name, "cpu ", 4) == 0) name += 4;
+    if (strncmp(name, "cuda ", 5) == 0) name += 5;
+    snprintf(out, 64, "%s", strcmp(name, word) == 0 ? "serial" : name);
+
+    const size_t length = strlen(out), word_length = strlen(word);
+    if (length > word_length && out[length - word_length - 1] == ' ' && strcmp(out + length - word_length, word) == 0)
+        out[length - word_length - 1] = '\0';
+    if (strncmp(out, word, word_length) == 0 && out[word_length] == ' ') memmove(out, out + word_length + 1, length - word_length);
+    for (char *c = out; *c != '\0'; c++) *c = *c == ' ' ? '-' : *c;
+}
+
+static struct subject of_rung(const struct ladder_rung *rung, char name[64]) {
+    static const enum primitive primitives[] = {[LADDER_SCAN] = SCAN, [LADDER_COMPACT] = COMPACT, [LADDER_SORT] = SORT};
+    short_name(name, rung);
+    return (struct subject){.algorithm = name,
+                            .primitive = primitives[rung->primitive],
+                            .backend = rung->backend,
+                            .types = 1u << UPSWEEP_I32,
+                            .params = rung->params,
+                            .peer = rung->peer,
+                            .rung = rung};
+}
+
+static size_t gather(struct subject list[MAX_SUBJECTS]) {
+    static char names[MAX_SUBJECTS][64];
+    const struct subject *(*const tables[])(size_t) = {
+        library_at,
+#ifdef BENCH_HAVE_STD
+        std_peer_at,
+#endif
+#ifdef BENCH_HAVE_CUB
+        cuda_peer_at,
+#endif
+    };
+    size_t count = 0;
+    for (size_t i = 0; ladder_at(i) != NULL && count < MAX_SUBJECTS; i++, count++) list[count] = of_rung(ladder_at(i), names[count]);
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        for (size_t i = 0; tables[t](i) != NULL && count < MAX_SUBJECTS; i++) list[count++] = *tables[t](i);
+    }
+    return count;
+}
+
+const struct subject *subject_at(size_t index) {
+    static struct subject list[MAX_SUBJECTS];
+    static size_t count;
+    if (count == 0) count = gather(list);
+    return index < count ? &list[index] : NULL;
+}
+
+/* A parameter that a subject does not know may only have its default: else the same thing would be measured again and again. */
+bool subject_takes(const struct subject *subject, const struct point *point) {
+    if (subject->primitive != point->primitive || !(subject->types >> point->type & 1)) return false;
+    if (point->block_size != 0 && !(subject->params & LADDER_BLOCK_SIZE)) return false;
+    if (point->nthreads != 0 && !(subject->params & LADDER_THREADS)) return false;
+    if (point->num_bits != 0 && point->num_bits != 8 * point_item_nbytes(point) && !(subject->params & LADDER_NUM_BITS)) return false;
+    if (subject->rung != NULL) return point->cache == HOT && point->primitive == subject->primitive && point->distribution == UNIFORM;
+    return true;
+}
