@@ -17,10 +17,21 @@ struct cuda_queue {
     int nsms;        /* multiprocessors */
     int arch;        /* compute capability: 90 for 9.0 */
     int cooperative; /* 1 if cooperative launches are to be had */
-    void *control;   /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call (lookback.cuh) */
+    void *control;   /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
+    int lookback;    /* 1: the look-back pass even where the GPU could run the ring pass */
 };
 
-#define CUDA_CONTROL_NBYTES 4096
+/* Where in the control memory each kind of exchange keeps its words (lookback.cuh, ring_exchange.cuh); by the bytes of a word or value. */
+enum {
+    CUDA_CONTROL_LOOKBACK_8 = 0,
+    CUDA_CONTROL_LOOKBACK_16 = 2 << 20,
+    CUDA_CONTROL_RING_4 = 5 << 20,
+    CUDA_CONTROL_RING_8 = 6 << 20,
+    CUDA_CONTROL_NBYTES = 7 << 20
+};
+
+/* 0 if this library has kernels for the current device. */
+int cuda_probe(void);
 
 int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch);
 int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_args *args, void *scratch);

@@ -1,0 +1,116 @@
+/* block.cuh: what kernels are made of: warps that fold and scan in a fixed order, vectors of 16 bytes, and accesses with a memory order.
+ *
+ * Orders of combination are part of the contract: the same shape folds the same values in the same order every time, so that float results
+ * do not change from run to run. An `Op` is a type of operator.cuh. */
+#ifndef UPSWEEP_CUDA_BLOCK_CUH
+#define UPSWEEP_CUDA_BLOCK_CUH
+
+#include "operator.cuh"
+
+#define ALL_LANES 0xffffffffu
+
+/* ---- warps ------------------------------------------------------------------------------------------------------------------- */
+
+/* x0 op x1 op ... op x31, as a balanced tree, in every lane. */
+template <class Op, class V> static __device__ __forceinline__ V warp_fold(V x) {
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) x = Op::apply(x, (V)__shfl_down_sync(ALL_LANES, x, o)); /* right for lane 0, which is all we need */
+    return (V)__shfl_sync(ALL_LANES, x, 0);
+}
+
+/* Lane i of row r receives x0 op ... op xi of that row. Rows side by side, so that their shuffles overlap. */
+template <class Op, int ROWS, class V> static __device__ __forceinline__ void warp_scan_rows(V (&x)[ROWS], int lane) {
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const V left = (V)__shfl_up_sync(ALL_LANES, x[r], o);
+            if (lane >= o) x[r] = Op::apply(left, x[r]);
+        }
+    }
+}
+
+/* ---- vectors ----------------------------------------------------------------------------------------------------------------- */
+
+/* N elements that travel together; N * sizeof(T) <= 16. Elements of 1 and 2 bytes stay packed in 32-bit registers until they are used. */
+template <class T, int N> struct alignas(sizeof(T) * N) Vector { T item[N]; };
+
+static __device__ __forceinline__ bool is_aligned(const void *p, unsigned nbytes) { return (uintptr_t)p % nbytes == 0; }
+
+template <class T, int N> static __device__ __forceinline__ uint4 pack(const Vector<T, N> &v) {
+    uint4 packed = {0, 0, 0, 0};
+    memcpy(&packed, &v, sizeof v);
+    return packed;
+}
+
+/* The compiler is kept from remembering the elements of an earlier unpack(): that would take a register each. */
+template <class T, int N> static __device__ __forceinline__ Vector<T, N> unpack(uint4 packed) {
+    if (sizeof(T) < 4) asm volatile("" : "+r"(packed.x), "+r"(packed.y), "+r"(packed.z), "+r"(packed.w));
+    Vector<T, N> v;
+    memcpy(&v, &packed, sizeof v);
+    return v;
+}
+
+/* in [first .. first + N) where that is below n, `pad` from there on. One access where the vector is aligned and whole. Data is read once,
+ * so it need not stay in the caches. */
+template <class T, int N>
+static __device__ __forceinline__ uint4 load_packed(const T *in, uint64_t first, uint64_t n, bool aligned, T pad) {
+    if (sizeof(T) * N == 16 && aligned && first + N <= n) return __ldcs((const uint4 *)(in + first));
+    Vector<T, N> v;
+#pragma unroll
+    for (int i = 0; i < N; i++) v.item[i] = first + i < n ? in[first + i] : pad;
+    return pack(v);
+}
+
+template <class T, int N>
+static __device__ __forceinline__ void store_vector(T *out, uint64_t first, uint64_t n, bool aligned, const Vector<T, N> &v) {
+    const uint4 packed = pack(v);
+    if (sizeof v == 16 && aligned && first + N <= n) {
+        __stcs((uint4 *)(out + first), packed);
+        return;
+    }
+    const Vector<T, N> again = unpack<T, N>(packed);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        if (first + i < n) out[first + i] = again.item[i];
+}
+
+/* ---- memory order ------------------------------------------------------------------------------------------------------------ */
+
+/* Relaxed accesses of one word, atomic at the scope of the GPU. 16-byte ones are single accesses too (PTX ISA 8.3, sm_70 and newer). */
+static __device__ __forceinline__ void store_relaxed_8(void *p, uint64_t x) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
+}
+
+static __device__ __forceinline__ uint64_t load_relaxed_8(const void *p) {
+    uint64_t x;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
+    return x;
+}
+
+static __device__ __forceinline__ void store_relaxed_16(void *p, uint64_t low, uint64_t high) {
+    asm volatile("{\n.reg .b128 q;\nmov.b128 q, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], q;\n}" ::"l"(p), "l"(low), "l"(high)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void load_relaxed_16(const void *p, uint64_t *low, uint64_t *high) {
+    asm volatile("{\n.reg .b128 q;\nld.relaxed.gpu.global.b128 q, [%2];\nmov.b128 {%0, %1}, q;\n}"
+                 : "=l"(*low), "=l"(*high)
+                 : "l"(p)
+                 : "memory");
+}
+
+/* A value of at most 8 bytes as the bits of a word, and back. */
+template <class V> static __device__ __forceinline__ uint64_t bits_of(V value) {
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+template <class V> static __device__ __forceinline__ V value_of(uint64_t bits) {
+    V value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#endif

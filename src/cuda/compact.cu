@@ -1,0 +1,158 @@
+/* compact.cu: chooses the kernel of a compaction or partition by what decides, what is written, and the size of an element.
+ *
+ * The type matters only for what a predicate means, and that has become an interval (keep.cuh) when a kernel runs: signed and unsigned
+ * share kernels, and no comparison has one of its own. Byte flags are a predicate (non-zero) on bytes, whose sink moves the records. */
+#include <math.h>
+
+#include "launch.h"
+#include "lookback_compact.cuh"
+
+/* ---- predicates as intervals --------------------------------------------------------------------------------------------------- */
+
+/* U: the unsigned type of an integer's width. Bounds are computed on the ordered image (a signed value with its sign bit flipped) and
+ * moved back by subtracting what the flip adds. */
+template <class U> static Keep<U> keep_integer(upsweep_type type, const upsweep_predicate *p) {
+    const bool is_signed = type == UPSWEEP_I8 || type == UPSWEEP_I16 || type == UPSWEEP_I32 || type == UPSWEEP_I64;
+    const U most = (U) ~(U)0, flip = is_signed ? (U)((U)1 << (sizeof(U) * 8 - 1)) : (U)0;
+    const U value = p->cmp == UPSWEEP_NONZERO ? flip : (U)((is_signed ? (U)p->value.i : (U)p->value.u) + flip);
+    U lo = 0, span = most; /* everything */
+    bool negate = false;
+    switch (p->cmp) {
+    case UPSWEEP_EQ:
+        lo = value, span = 0;
+        break;
+    case UPSWEEP_NE:
+    case UPSWEEP_NONZERO:
+        lo = value, span = 0, negate = true;
+        break;
+    case UPSWEEP_LE:
+        span = value;
+        break;
+    case UPSWEEP_GT:
+        span = value, negate = true;
+        break;
+    case UPSWEEP_GE:
+        lo = value, span = (U)(most - value);
+        break;
+    case UPSWEEP_LT:
+        lo = value, span = (U)(most - value), negate = true;
+        break;
+    default:
+        break;
+    }
+    return {(U)(lo - flip), span, negate};
+}
+
+static float next_after(float x, float to) { return nextafterf(x, to); }
+static double next_after(double x, double to) { return nextafter(x, to); }
+
+/* An interval with a NaN for a bound is empty, as it should be. */
+template <class T> static Keep<T> keep_float(const upsweep_predicate *p) {
+    const T infinity = (T)INFINITY, value = p->cmp == UPSWEEP_NONZERO ? (T)0 : (T)p->value.f;
+    const Keep<T> none = {infinity, -infinity, false};
+    switch (p->cmp) {
+    case UPSWEEP_EQ:
+        return {value, value, false};
+    case UPSWEEP_NE:
+    case UPSWEEP_NONZERO:
+        return {value, value, true};
+    case UPSWEEP_LE:
+        return {-infinity, value, false};
+    case UPSWEEP_GE:
+        return {value, infinity, false};
+    case UPSWEEP_LT:
+        return value == -infinity ? none : Keep<T>{-infinity, next_after(value, -infinity), false};
+    case UPSWEEP_GT:
+        return value == infinity ? none : Keep<T>{next_after(value, infinity), infinity, false};
+    default:
+        return {-infinity, infinity, false}; /* not NaN */
+    }
+}
+
+static void keep_interval(const struct compact_args *a, Keep<uint8_t> *keep) { *keep = keep_integer<uint8_t>(a->type, &a->keep); }
+static void keep_interval(const struct compact_args *a, Keep<uint16_t> *keep) { *keep = keep_integer<uint16_t>(a->type, &a->keep); }
+static void keep_interval(const struct compact_args *a, Keep<uint32_t> *keep) { *keep = keep_integer<uint32_t>(a->type, &a->keep); }
+static void keep_interval(const struct compact_args *a, Keep<uint64_t> *keep) { *keep = keep_integer<uint64_t>(a->type, &a->keep); }
+static void keep_interval(const struct compact_args *a, Keep<float> *keep) { *keep = keep_float<float>(&a->keep); }
+static void keep_interval(const struct compact_args *a, Keep<double> *keep) { *keep = keep_float<double>(&a->keep); }
+
+/* ---- launchers ---------------------------------------------------------------------------------------------------------------- */
+
+/* A partition counts first: where the rejected ones begin depends on all elements. */
+template <class P> static cudaError_t run(const struct cuda_queue *queue, typename P::Args *args, bool both) {
+    if (!both) return launch_lookback<P>(queue, *args, args->n);
+    args->step = COMPACT_COUNT;
+    const cudaError_t error = launch_lookback<P>(queue, *args, args->n);
+    if (error != cudaSuccess) return error;
+    args->step = COMPACT_BOTH;
+    return launch_lookback<P>(queue, *args, args->n);
+}
+
+template <class T> static CompactArgs<T> common_args(const struct compact_args *a, const void *decides) {
+    CompactArgs<T> args = {};
+    args.in = (const T *)decides;
+    args.n = a->n;
+    args.count = a->count;
+    args.out = (unsigned char *)a->out;
+    args.step = COMPACT_ONLY_KEPT;
+    args.in_aligned = (uintptr_t)decides % 16 == 0;
+    return args;
+}
+
+template <class T> static cudaError_t compact_where(const struct cuda_queue *queue, const struct compact_args *a) {
+    enum { VEC = 16 / sizeof(T) };
+    CompactArgs<T> args = common_args<T>(a, a->in);
+    keep_interval(a, &args.keep);
+    args.base = a->base;
+    args.wide = a->output == COMPACT_INDICES64;
+    if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT)
+        return run<LookbackCompact<T, StageElements<T>, COMPACT_ROWS, VEC>>(queue, &args, a->output == COMPACT_SPLIT);
+    return run<LookbackCompact<T, StageIndices<T>, COMPACT_ROWS, VEC>>(queue, &args, false);
+}
+
+/* The widest access that divides the size of a record and suits both arrays. */
+static uint32_t access_unit(const struct compact_args *a) {
+    const uintptr_t bits = (uintptr_t)a->elem_nbytes | (uintptr_t)a->in | (uintptr_t)a->out;
+    uint32_t unit = 16;
+    while (bits % unit != 0) unit /= 2;
+    return unit;
+}
+
+static cudaError_t compact_flagged(const struct cuda_queue *queue, const struct compact_args *a) {
+    const bool both = a->output == COMPACT_SPLIT;
+    CompactArgs<uint8_t> args = common_args<uint8_t>(a, a->flags);
+    args.keep = {0, 0, true}; /* not zero */
+    args.records = (const unsigned char *)a->in;
+    args.record_nbytes = (uint32_t)a->elem_nbytes;
+    args.unit = access_unit(a);
+    if (a->elem_nbytes <= RECORD_SMALL_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 4, 16>>(queue, &args, both);
+    if (a->elem_nbytes <= RECORD_MEDIUM_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 1, 16>>(queue, &args, both);
+    return run<LookbackCompact<uint8_t, StageRecords, 1, 2>>(queue, &args, both);
+}
+
+static cudaError_t launch_compact(const struct cuda_queue *queue, const struct compact_args *a) {
+    if (a->flags != NULL) return compact_flagged(queue, a);
+    if (a->type == UPSWEEP_F32) return compact_where<float>(queue, a);
+    if (a->type == UPSWEEP_F64) return compact_where<double>(queue, a);
+    switch (a->elem_nbytes) {
+    case 1:
+        return compact_where<uint8_t>(queue, a);
+    case 2:
+        return compact_where<uint16_t>(queue, a);
+    case 4:
+        return compact_where<uint32_t>(queue, a);
+    default:
+        return compact_where<uint64_t>(queue, a);
+    }
+}
+
+extern "C" int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_args *args, void *scratch) {
+    (void)scratch;
+    return launch_compact(queue, args);
+}
+
+/* The words of the exchange live in control memory, and nothing is staged in global memory. */
+extern "C" uint64_t cuda_compact_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes, bool split) {
+    (void)queue, (void)n, (void)elem_nbytes, (void)split;
+    return 0;
+}

@@ -1,0 +1,238 @@
+/* lookback_compact.cuh: compaction and partition as policies of the look-back pass.
+ *
+ *   a vector  x0 x1 x2 x3     one bit an element: kept or not              1 0 1 1
+ *   counts of a lane          two rows packed into one register, scanned over the lanes by shuffles
+ *   staged                    what is kept goes side by side, in order, to shared memory   x0 x2 x3 ...
+ *   stored                    from there in aligned vectors, however the run lies in the output
+ *
+ * A sink says what is staged and how it leaves: the elements themselves; or their places in the tile (16 bits), which become indices, or
+ * records of any size fetched and copied by all threads together. A partition stages the rejected behind the kept ones; it must know the
+ * number of kept ones first, so it runs twice: COMPACT_COUNT, which only counts, and COMPACT_BOTH.
+ * Cost: every element once in, every kept one once out; a partition reads what decides (elements or flags) once more. */
+#ifndef UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
+#define UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
+
+#include "keep.cuh"
+#include "lookback.cuh"
+
+enum compact_step { COMPACT_ONLY_KEPT, COMPACT_COUNT, COMPACT_BOTH };
+
+template <class T> struct CompactArgs {
+    Keep<T> keep;
+    const T *in; /* what decides: elements or flags */
+    uint64_t n;
+    uint64_t *count;
+    unsigned char *out;
+    enum compact_step step;
+    bool in_aligned; /* to 16 bytes */
+    /* indices: */
+    uint64_t base;
+    bool wide; /* 64 bits */
+    /* records: */
+    const unsigned char *records;
+    uint32_t record_nbytes, unit; /* of one access: divides the size and both addresses */
+};
+
+/* What a sink gets of a tile. */
+struct Run {
+    uint64_t first;    /* the tile's first element */
+    uint64_t at;       /* kept ones before the tile */
+    uint64_t nkept;    /* of the whole input (COMPACT_BOTH) */
+    uint32_t kept;     /* of this tile */
+    uint32_t rejected; /* of this tile, in COMPACT_BOTH; otherwise 0 */
+    __device__ __forceinline__ uint64_t rejected_at() const { return nkept + (first - at); }
+};
+
+/* ---- sink: elements ---------------------------------------------------------------------------------------------------------- */
+
+/* By all threads of the CTA: nbytes from shared memory to dst; both lie alike to 16 bytes. Vectors inside, elements at both ends. */
+template <class T, int THREADS>
+static __device__ __forceinline__ void store_run(unsigned char *dst, const unsigned char *s_src, uint32_t nbytes) {
+    const uint32_t skew = (uint32_t)((uintptr_t)dst % 16), end = skew + nbytes;
+    dst -= skew;
+    s_src -= skew;
+    for (uint32_t i = threadIdx.x * 16; i < end; i += THREADS * 16) {
+        if (i >= skew && i + 16 <= end) {
+            __stcs((uint4 *)(dst + i), *(const uint4 *)(s_src + i));
+            continue;
+        }
+        for (uint32_t j = i; j < i + 16; j += sizeof(T))
+            if (j >= skew && j < end) *(T *)(dst + j) = *(const T *)(s_src + j);
+    }
+}
+
+template <class T> struct StageElements {
+    /* Where the two runs begin: as their places in the output lie to 16 bytes. */
+    template <int ITEMS> struct Shared { alignas(16) unsigned char stage[ITEMS * sizeof(T) + 48]; };
+    T *s_kept, *s_rejected;
+
+    __device__ __forceinline__ StageElements(unsigned char *stage, const CompactArgs<T> &args, const Run &run) {
+        const uint32_t begin = skew(args, run.at), end = begin + run.kept * (uint32_t)sizeof(T);
+        s_kept = (T *)(stage + begin);
+        s_rejected = (T *)(stage + (end + 15) / 16 * 16 + skew(args, run.rejected_at()));
+    }
+
+    static __device__ __forceinline__ uint32_t skew(const CompactArgs<T> &args, uint64_t at) {
+        return (uint32_t)((uintptr_t)(args.out + at * sizeof(T)) % 16);
+    }
+
+    __device__ __forceinline__ void put(bool kept, uint32_t rank, T x, uint32_t) const { (kept ? s_kept : s_rejected)[rank] = x; }
+
+    template <int THREADS> __device__ __forceinline__ void store(const CompactArgs<T> &args, const Run &run) const {
+        store_run<T, THREADS>(args.out + run.at * sizeof(T), (const unsigned char *)s_kept, run.kept * (uint32_t)sizeof(T));
+        if (run.rejected > 0)
+            store_run<T, THREADS>(args.out + run.rejected_at() * sizeof(T), (const unsigned char *)s_rejected,
+                                  run.rejected * (uint32_t)sizeof(T));
+    }
+};
+
+/* ---- sinks: places in the tile ----------------------------------------------------------------------------------------------- */
+
+template <class T> struct StagePlaces {
+    template <int ITEMS> struct Shared { uint16_t stage[ITEMS]; };
+    uint16_t *s_kept, *s_rejected;
+
+    __device__ __forceinline__ StagePlaces(uint16_t *stage, const CompactArgs<T> &, const Run &run)
+        : s_kept(stage), s_rejected(stage + run.kept) {}
+    __device__ __forceinline__ void put(bool kept, uint32_t rank, T, uint32_t place) const {
+        (kept ? s_kept : s_rejected)[rank] = (uint16_t)place;
+    }
+};
+
+template <class T> struct StageIndices : StagePlaces<T> {
+    using StagePlaces<T>::StagePlaces;
+
+    template <int THREADS> __device__ __forceinline__ void store(const CompactArgs<T> &args, const Run &run) const {
+        const uint64_t first = args.base + run.first;
+        for (uint32_t i = threadIdx.x; i < run.kept; i += THREADS) {
+            if (args.wide)
+                __stcs((unsigned long long *)args.out + run.at + i, (unsigned long long)(first + this->s_kept[i]));
+            else
+                __stcs((uint32_t *)args.out + run.at + i, (uint32_t)first + this->s_kept[i]);
+        }
+    }
+};
+
+struct StageRecords : StagePlaces<uint8_t> {
+    using StagePlaces<uint8_t>::StagePlaces;
+
+    template <int THREADS> __device__ __forceinline__ void store(const CompactArgs<uint8_t> &args, const Run &run) const {
+        switch (args.unit) {
+        case 1:
+            return copy<uint8_t, THREADS>(args, run);
+        case 2:
+            return copy<uint16_t, THREADS>(args, run);
+        case 4:
+            return copy<uint32_t, THREADS>(args, run);
+        case 8:
+            return copy<uint2, THREADS>(args, run);
+        default:
+            return copy<uint4, THREADS>(args, run);
+        }
+    }
+
+    /* Unit j of all staged records, one after the other, is moved by thread j. */
+    template <class Unit, int THREADS> __device__ __forceinline__ void copy(const CompactArgs<uint8_t> &args, const Run &run) const {
+        const uint32_t units = args.record_nbytes / (uint32_t)sizeof(Unit), nunits = (run.kept + run.rejected) * units;
+        Unit *const kept = (Unit *)args.out + run.at * units;
+        Unit *const rejected = (Unit *)args.out + run.rejected_at() * units - (uint64_t)run.kept * units;
+        const Unit *const in = (const Unit *)args.records + run.first * units;
+#pragma unroll 4
+        for (uint32_t j = threadIdx.x; j < nunits; j += THREADS) {
+            const uint32_t record = units == 1 ? j : j / units, part = j - record * units;
+            (record < run.kept ? kept : rejected)[j] = in[(uint64_t)s_kept[record] * units + part];
+        }
+    }
+};
+
+/* ---- the policy -------------------------------------------------------------------------------------------------------------- */
+
+/* VEC elements a lane and row, ROWS rows a warp. */
+template <class T, class Sink, int N_ROWS, int N_VEC> struct LookbackCompact {
+    typedef CompactArgs<T> Args;
+    typedef unsigned long long Value;
+    typedef Add<unsigned long long> Op;
+    enum { THREADS = COMPACT_THREADS, CTAS = COMPACT_CTAS, ROWS = N_ROWS, VEC = N_VEC, WORD_NBYTES = 8 };
+    enum { ROW_ITEMS = 32 * VEC, WARP_ITEMS = ROWS * ROW_ITEMS, TILE_ITEMS = THREADS / 32 * WARP_ITEMS, PAIRS = (ROWS + 1) / 2 };
+    typedef typename Sink::template Shared<TILE_ITEMS> Shared;
+    static_assert(TILE_ITEMS <= 1 << 16 && VEC <= 16 && ROW_ITEMS < 1 << 15, "places, masks and packed counts must fit 16 bits");
+
+    uint4 data[ROWS];
+    uint32_t mask[ROWS];    /* a bit an element: kept */
+    uint32_t before[PAIRS]; /* kept ones of the row before this vector: rows 2i and 2i + 1 in 16 bits each */
+    uint32_t row[PAIRS];    /* kept ones of the row */
+
+    static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
+
+    static __device__ __forceinline__ uint32_t place_of(int warp, int r, int lane) {
+        return (uint32_t)(warp * WARP_ITEMS + r * ROW_ITEMS + lane * VEC);
+    }
+    static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
+
+    /* The elements of a vector that are in the input: all but in the last tile. */
+    static __device__ __forceinline__ uint32_t inside_input(uint64_t first, uint64_t n) {
+        const uint32_t all = (1u << VEC) - 1;
+        return first + VEC <= n ? all : first < n ? all >> (VEC - (uint32_t)(n - first)) : 0;
+    }
+
+    __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, int warp, int lane) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            data[r] = load_packed<T, VEC>(args.in, first_of(tile) + place_of(warp, r, lane), args.n, args.in_aligned, T(0));
+#pragma unroll
+        for (int i = 0; i < PAIRS; i++) row[i] = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const Vector<T, VEC> v = unpack<T, VEC>(data[r]);
+            uint32_t inside = 0;
+#pragma unroll
+            for (int i = 0; i < VEC; i++) inside |= (uint32_t)args.keep.inside(v.item[i]) << i;
+            mask[r] = (args.keep.negate ? ~inside : inside) & inside_input(first_of(tile) + place_of(warp, r, lane), args.n);
+            row[r / 2] += (uint32_t)__popc(mask[r]) << r % 2 * 16;
+        }
+        uint32_t total = 0;
+#pragma unroll
+        for (int i = 0; i < PAIRS; i++) before[i] = row[i];
+        warp_scan_rows<Add<uint32_t>>(row, lane);
+#pragma unroll
+        for (int i = 0; i < PAIRS; i++) {
+            before[i] = row[i] - before[i];
+            row[i] = __shfl_sync(ALL_LANES, row[i], 31);
+            total += (row[i] & 0xffff) + (row[i] >> 16);
+        }
+        return total;
+    }
+
+    __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {
+        const uint64_t first = first_of(tile), left = args.n - first;
+        const uint32_t here = left < TILE_ITEMS ? (uint32_t)left : TILE_ITEMS, kept = (uint32_t)scanned.aggregate;
+        if (args.step != COMPACT_BOTH && left <= TILE_ITEMS && threadIdx.x == 0) *args.count = scanned.prefix + kept;
+        if (args.step == COMPACT_COUNT) return;
+        const bool both = args.step == COMPACT_BOTH;
+        const Run run = {first, scanned.prefix, both ? *args.count : 0, kept, both ? here - kept : 0};
+        const Sink sink(s.stage, args, run);
+        uint32_t rank = (uint32_t)scanned.before;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const Vector<T, VEC> v = unpack<T, VEC>(data[r]);
+            const uint32_t place = place_of(warp, r, lane), rank_here = rank + (before[r / 2] >> r % 2 * 16 & 0xffff);
+            stage(sink, v, mask[r], true, place, rank_here);
+            if (both) stage(sink, v, ~mask[r] & inside_input(first + place, args.n), false, place, place - rank_here);
+            rank += row[r / 2] >> r % 2 * 16 & 0xffff;
+        }
+        __syncthreads(); /* all is staged */
+        sink.template store<THREADS>(args, run);
+    }
+
+    /* The elements of a vector that `chosen` names, from rank on. */
+    static __device__ __forceinline__ void stage(const Sink &sink, const Vector<T, VEC> &v, uint32_t chosen, bool kept, uint32_t place,
+                                                 uint32_t rank) {
+#pragma unroll
+        for (int i = 0; i < VEC; i++) {
+            if (chosen >> i & 1) sink.put(kept, rank, v.item[i], place + i);
+            rank += chosen >> i & 1;
+        }
+    }
+};
+
+#endif

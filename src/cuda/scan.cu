@@ -1,0 +1,101 @@
+/* scan.cu: chooses the kernel of a scan by type and operator, and launches it.
+ *
+ * Signed add, mul and the bit operators are those of the unsigned type, so 44 kernels serve 58 pairs. Inclusive or exclusive, init and
+ * total are arguments. */
+#include "launch.h"
+#include "lookback_scan.cuh"
+
+template <class T, template <class> class Op> static cudaError_t scan_by(const struct cuda_queue *queue, const struct scan_args *a) {
+    const ScanArgs<T> args = {(T *)a->out,
+                              (const T *)a->in,
+                              a->n,
+                              (const T *)a->init,
+                              (T *)a->total,
+                              a->inclusive,
+                              (uintptr_t)a->in % 16 == 0,
+                              (uintptr_t)a->out % 16 == 0};
+    return launch_lookback<LookbackScan<T, Op<T>>>(queue, args, a->n);
+}
+
+/* Operators to which a sign means nothing. */
+template <class U> static cudaError_t scan_bits(const struct cuda_queue *queue, const struct scan_args *a) {
+    switch (a->op) {
+    case UPSWEEP_ADD:
+        return scan_by<U, Add>(queue, a);
+    case UPSWEEP_MUL:
+        return scan_by<U, Mul>(queue, a);
+    case UPSWEEP_AND:
+        return scan_by<U, And>(queue, a);
+    case UPSWEEP_OR:
+        return scan_by<U, Or>(queue, a);
+    case UPSWEEP_XOR:
+        return scan_by<U, Xor>(queue, a);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+/* T: signed or unsigned; U: unsigned of the same width. */
+template <class T, class U> static cudaError_t scan_integers(const struct cuda_queue *queue, const struct scan_args *a) {
+    if (a->op == UPSWEEP_MIN) return scan_by<T, Min>(queue, a);
+    if (a->op == UPSWEEP_MAX) return scan_by<T, Max>(queue, a);
+    return scan_bits<U>(queue, a);
+}
+
+template <class T> static cudaError_t scan_floats(const struct cuda_queue *queue, const struct scan_args *a) {
+    switch (a->op) {
+    case UPSWEEP_ADD:
+        return scan_by<T, Add>(queue, a);
+    case UPSWEEP_MUL:
+        return scan_by<T, Mul>(queue, a);
+    case UPSWEEP_MIN:
+        return scan_by<T, Min>(queue, a);
+    case UPSWEEP_MAX:
+        return scan_by<T, Max>(queue, a);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+static cudaError_t launch_scan(const struct cuda_queue *queue, const struct scan_args *a) {
+    switch (a->type) {
+    case UPSWEEP_I8:
+        return scan_integers<int8_t, uint8_t>(queue, a);
+    case UPSWEEP_U8:
+        return scan_integers<uint8_t, uint8_t>(queue, a);
+    case UPSWEEP_I16:
+        return scan_integers<int16_t, uint16_t>(queue, a);
+    case UPSWEEP_U16:
+        return scan_integers<uint16_t, uint16_t>(queue, a);
+    case UPSWEEP_I32:
+        return scan_integers<int32_t, uint32_t>(queue, a);
+    case UPSWEEP_U32:
+        return scan_integers<uint32_t, uint32_t>(queue, a);
+    case UPSWEEP_I64:
+        return scan_integers<int64_t, uint64_t>(queue, a);
+    case UPSWEEP_U64:
+        return scan_integers<uint64_t, uint64_t>(queue, a);
+    case UPSWEEP_F32:
+        return scan_floats<float>(queue, a);
+    case UPSWEEP_F64:
+        return scan_floats<double>(queue, a);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+extern "C" int cuda_probe(void) {
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, (const void *)lookback_kernel<LookbackScan<uint32_t, Add<uint32_t>>>);
+}
+
+extern "C" int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch) {
+    (void)scratch;
+    return launch_scan(queue, args);
+}
+
+/* The words of the exchange live in control memory. */
+extern "C" uint64_t cuda_scan_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes) {
+    (void)queue, (void)n, (void)elem_nbytes;
+    return 0;
+}
