@@ -175,7 +175,7 @@ static void test_every_small_n(void) {
     for (unsigned n = 0; n <= 1100; n++) {
         for (unsigned k = 0; k < nkinds; k++) {
             const struct scan_case c = variant(kinds[k].type, kinds[k].op, n, (n * 5 + k * 11) % VARIANTS);
-            if (k < 3 || n % 4 == k % 4) check_scan(&c);
+            if (k < 3 ? !quick() || n < 300 || n % 5 == k : n % 4 == k % 4) check_scan(&c);
         }
     }
 }
@@ -325,7 +325,7 @@ static void check_same_bits(upsweep_type type, upsweep_op op, uint64_t n, uint32
     case_begin("same bits %s %s, n %" PRIu64 ", flags %u", upsweep_type_name(type), upsweep_op_name(op), n, flags);
     FOR_EACH_SETUP(s) {
         for (size_t run = 0; run < 2; run++) {
-            const struct place place = {AT_END, run * one}; /* nor does it depend on the address */
+            const struct place place = {AT_END, s->host ? run * one : 0}; /* on the CPU the address does not matter either */
             const void *d_in = put(s, SLOT_IN, place, in, nbytes);
             void *d_out = put(s, SLOT_OUT, place, NULL, nbytes), *d_total = put(s, SLOT_TOTAL, at_end, NULL, one);
             CHECK_OK(upsweep_scan_ex(s->ctx, d_out, d_in, n, type, op, flags, NULL, d_total));
