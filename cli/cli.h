@@ -18,6 +18,7 @@ enum { EXIT_GOOD = 0, EXIT_NO = 1, EXIT_ERROR = 2 };
 
 /* argv[0] is the subcommand's name; returns an exit status. */
 int cmd_demo(int argc, char **argv);
+int cmd_profile(int argc, char **argv); /* bench/profile.c */
 int cmd_scan(int argc, char **argv);
 int cmd_compact(int argc, char **argv);
 int cmd_partition(int argc, char **argv);

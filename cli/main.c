@@ -22,6 +22,7 @@ static const struct {
     {"partition", cmd_partition, "those that satisfy a condition first, then the others"},
     {"sort", cmd_sort, "radix sort of keys, of keys with values, or of positions"},
     {"demo", cmd_demo, "every algorithm of the ladder, run, checked and timed"},
+    {"profile", cmd_profile, "one algorithm of the ladder, kernel by kernel"},
     {"info", cmd_info, "version and devices"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
@@ -45,7 +46,8 @@ static void guard_standard_streams(void) {
 
 int main(int argc, char **argv) {
     guard_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a sentence */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a sentence; */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file larger than ulimit -f allows */
     outfile_catch_signals();
 
     const char *name = argc > 1 ? argv[1] : "";

@@ -1,6 +1,9 @@
-/* device.cu: the part of device.cuh that need not be inline: is there a device, memory and events of a run, the clock for C files. */
+/* device.cu: the part of device.cuh that need not be inline: is there a device, memory and events of a run, its steps, the clock for C
+ * files. */
 #include "device.cuh"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *ladder_device_missing(void) {
@@ -58,10 +61,83 @@ bool device_result(struct ladder_job *job, cudaError_t error) {
     return ladder_fail(job, "CUDA: %s", cudaGetErrorString(error));
 }
 
+/* ---- steps ------------------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_STEPS = 8192 };
+
+/* The job whose steps are being marked, one at a time: rungs queue on one stream from one thread. */
+static struct {
+    struct ladder_job *job;
+    void *d_block; /* to keep the device busy with */
+    cudaEvent_t begin;
+    cudaEvent_t ends[MAX_STEPS];
+} profile;
+
+cudaError_t device_step(struct device_work work, const char *format, ...) {
+    struct ladder_job *job = profile.job;
+    CUDA_TRY(cudaGetLastError());
+    if (job == NULL) return cudaSuccess;
+    const uint32_t index = job->nsteps++;
+    if (index >= job->max_steps || index >= MAX_STEPS) return cudaSuccess;
+
+    struct ladder_step *step = &job->steps[index];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(step->name, sizeof step->name, format, args);
+    va_end(args);
+    step->nthreads = work.nthreads;
+    step->nactive = work.nactive;
+    step->used_nbytes = work.used_nbytes;
+    step->moved_nbytes = work.moved_nbytes;
+    CUDA_TRY(cudaEventCreate(&profile.ends[index]));
+    return cudaEventRecord(profile.ends[index], 0);
+}
+
+cudaError_t device_steps_begin(struct ladder_job *job) {
+    enum { FILLS = 64, FILL_NBYTES = 1 << 28 }; /* some 4 ms on a GPU of 4 TB/s */
+    profile.job = NULL; /* if the job before failed between begin and end */
+    if (job->steps == NULL) return cudaSuccess;
+    job->nsteps = 0;
+    CUDA_TRY(cudaMalloc(&profile.d_block, FILL_NBYTES));
+    CUDA_TRY(cudaEventCreate(&profile.begin));
+    for (int i = 0; i < FILLS; i++) CUDA_TRY(cudaMemsetAsync(profile.d_block, i, FILL_NBYTES, 0));
+    CUDA_TRY(cudaEventRecord(profile.begin, 0));
+    profile.job = job;
+    return cudaSuccess;
+}
+
+cudaError_t device_steps_end(struct ladder_job *job) {
+    if (profile.job != job) return cudaSuccess;
+    const uint32_t limit = job->max_steps < MAX_STEPS ? job->max_steps : MAX_STEPS;
+    const uint32_t nsteps = job->nsteps < limit ? job->nsteps : limit;
+    profile.job = NULL;
+    CUDA_TRY(cudaDeviceSynchronize());
+    for (uint32_t i = 0; i < nsteps; i++) {
+        float ms = 0;
+        CUDA_TRY(cudaEventElapsedTime(&ms, i == 0 ? profile.begin : profile.ends[i - 1], profile.ends[i]));
+        job->steps[i].ms = ms;
+    }
+    for (uint32_t i = 0; i < nsteps; i++) CUDA_TRY(cudaEventDestroy(profile.ends[i]));
+    CUDA_TRY(cudaEventDestroy(profile.begin));
+    return cudaFree(profile.d_block);
+}
+
+/* ---- trees ------------------------------------------------------------------------------------------------------------------- */
+
 cudaError_t device_load_leaves(int32_t *d_tree, const int32_t *d_in, uint64_t n) {
-    CUDA_TRY(cudaMemcpyAsync(d_tree, d_in, n * sizeof(int32_t), cudaMemcpyDeviceToDevice, 0));
-    const uint64_t npadding = padded_size(n) - n;
-    return npadding == 0 ? cudaSuccess : cudaMemsetAsync(d_tree + n, 0, npadding * sizeof(int32_t), 0);
+    const uint64_t nbytes = n * sizeof(int32_t), padding_nbytes = padded_size(n) * sizeof(int32_t) - nbytes;
+    CUDA_TRY(cudaMemcpyAsync(d_tree, d_in, nbytes, cudaMemcpyDeviceToDevice, 0));
+    CUDA_TRY(device_step({0, 0, 2 * nbytes, 2 * nbytes}, "copy into the tree"));
+    if (padding_nbytes == 0) return cudaSuccess;
+    CUDA_TRY(cudaMemsetAsync(d_tree + n, 0, padding_nbytes, 0));
+    return device_step({0, 0, padding_nbytes, padding_nbytes}, "fill the rest");
+}
+
+struct device_work device_tree_work(uint64_t nthreads, uint64_t nworkers, uint64_t stride, uint32_t nwritten) {
+    const uint64_t sector_nbytes = 32, tree_nbytes = nworkers * 2 * stride * sizeof(int32_t);
+    const uint64_t used_nbytes = nworkers * (2 + nwritten) * sizeof(int32_t);
+    const uint64_t moved_nbytes = stride <= 4 ? 2 * tree_nbytes : nworkers * (2 + nwritten) * sector_nbytes;
+    return {nthreads, nworkers, used_nbytes, moved_nbytes};
 }
 
 /* ---- the clock for C files --------------------------------------------------------------------------------------------------- */

@@ -47,6 +47,19 @@ cudaError_t device_elapsed(struct device_run *run, int first_mark, int last_mark
 /* true if error is cudaSuccess, else false with a sentence in the job, and the runtime's memory of it cleared. */
 bool device_result(struct ladder_job *job, cudaError_t error);
 
+/* ---- steps ------------------------------------------------------------------------------------------------------------------- */
+
+/* Comes after each launch, copy and fill of a rung: looks whether it was accepted and, between device_steps_begin() and device_steps_end()
+ * of a job that asks for steps, marks its end on the stream. format: its name. */
+struct device_work {
+    uint64_t nthreads, nactive, used_nbytes, moved_nbytes; /* as in struct ladder_step */
+};
+cudaError_t device_step(struct device_work work, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Around the timed part. begin also keeps the device busy for a while, so that the host's launches stay ahead of it. */
+cudaError_t device_steps_begin(struct ladder_job *job);
+cudaError_t device_steps_end(struct ladder_job *job);
+
 /* ---- the shape of a launch --------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t blocks_for(uint64_t nthreads, uint32_t block_size) { return (uint32_t)((nthreads + block_size - 1) / block_size); }
@@ -64,5 +77,9 @@ static inline uint64_t padded_size(uint64_t n) {
 
 /* The leaves of a balanced tree: d_in [n], then zeros up to the power of two. */
 cudaError_t device_load_leaves(int32_t *d_tree, const int32_t *d_in, uint64_t n);
+
+/* What a level of a tree costs. Each of nworkers reads two elements, stride apart, and writes nwritten (1 up, 2 down). Up to stride 4 the
+ * pairs share sectors with their neighbours, so that all of the tree is moved; beyond it each element has a sector to itself. */
+struct device_work device_tree_work(uint64_t nthreads, uint64_t nworkers, uint64_t stride, uint32_t nwritten);
 
 #endif

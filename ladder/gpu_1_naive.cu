@@ -34,11 +34,12 @@ static cudaError_t launch(int32_t *d_out, const int32_t *d_in, uint64_t n, int32
 
     int32_t *d_from = nrounds % 2 == 0 ? d_out : d_scratch; /* so that the last round ends in d_out */
     int32_t *d_to = nrounds % 2 == 0 ? d_scratch : d_out;
+    const struct device_work round_work = {(uint64_t)nblocks * block_size, n, 2 * n * sizeof(int32_t), 2 * n * sizeof(int32_t)};
     shift_right<<<nblocks, block_size>>>(d_from, d_in, n);
-    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(device_step(round_work, "shift_right"));
     for (uint32_t round = 0; round < nrounds; round++) {
         add_from_distance<<<nblocks, block_size>>>(d_to, d_from, n, UINT64_C(1) << round);
-        CUDA_TRY(cudaGetLastError());
+        CUDA_TRY(device_step(round_work, "add_from_distance, distance 2^%u", (unsigned)round));
         int32_t *d_swap = d_from;
         d_from = d_to;
         d_to = d_swap;

@@ -38,15 +38,17 @@ static uint64_t scratch_items(uint64_t, uint32_t) { return 0; }
 static cudaError_t launch(int32_t *d_out, const int32_t *d_in, uint64_t n, int32_t *, uint32_t block_size) {
     const uint64_t padded = padded_size(n);
     const uint32_t nblocks = blocks_for(padded, block_size);
+    const uint64_t nthreads = (uint64_t)nblocks * block_size;
     CUDA_TRY(device_load_leaves(d_out, d_in, n));
     for (uint64_t stride = 1; stride < padded; stride *= 2) {
         up_sweep<<<nblocks, block_size>>>(d_out, padded, stride);
-        CUDA_TRY(cudaGetLastError());
+        CUDA_TRY(device_step(device_tree_work(nthreads, padded / (2 * stride), stride, 1), "up_sweep, stride %ju", (uintmax_t)stride));
     }
     CUDA_TRY(cudaMemsetAsync(d_out + padded - 1, 0, sizeof(int32_t), 0));
+    CUDA_TRY(device_step({0, 0, sizeof(int32_t), 32}, "root = 0"));
     for (uint64_t stride = padded / 2; stride > 0; stride /= 2) {
         down_sweep<<<nblocks, block_size>>>(d_out, padded, stride);
-        CUDA_TRY(cudaGetLastError());
+        CUDA_TRY(device_step(device_tree_work(nthreads, padded / (2 * stride), stride, 2), "down_sweep, stride %ju", (uintmax_t)stride));
     }
     return cudaSuccess;
 }

@@ -38,14 +38,19 @@ static cudaError_t scan_tree(int32_t *d_out, const int32_t *d_in, uint64_t n, ui
     CUDA_TRY(device_load_leaves(d_out, d_in, n));
     for (uint64_t stride = 1; stride < padded; stride *= 2) {
         const uint64_t nworkers = padded / (2 * stride);
-        up_sweep<<<blocks_for(only_working ? nworkers : padded, block_size), block_size>>>(d_out, nworkers, stride);
-        CUDA_TRY(cudaGetLastError());
+        const uint32_t nblocks = blocks_for(only_working ? nworkers : padded, block_size);
+        const struct device_work work = device_tree_work((uint64_t)nblocks * block_size, nworkers, stride, 1);
+        up_sweep<<<nblocks, block_size>>>(d_out, nworkers, stride);
+        CUDA_TRY(device_step(work, "up_sweep, stride %ju", (uintmax_t)stride));
     }
     CUDA_TRY(cudaMemsetAsync(d_out + padded - 1, 0, sizeof(int32_t), 0));
+    CUDA_TRY(device_step({0, 0, sizeof(int32_t), 32}, "root = 0"));
     for (uint64_t stride = padded / 2; stride > 0; stride /= 2) {
         const uint64_t nworkers = padded / (2 * stride);
-        down_sweep<<<blocks_for(only_working ? nworkers : padded, block_size), block_size>>>(d_out, nworkers, stride);
-        CUDA_TRY(cudaGetLastError());
+        const uint32_t nblocks = blocks_for(only_working ? nworkers : padded, block_size);
+        const struct device_work work = device_tree_work((uint64_t)nblocks * block_size, nworkers, stride, 2);
+        down_sweep<<<nblocks, block_size>>>(d_out, nworkers, stride);
+        CUDA_TRY(device_step(work, "down_sweep, stride %ju", (uintmax_t)stride));
     }
     return cudaSuccess;
 }

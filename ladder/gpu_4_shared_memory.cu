@@ -81,12 +81,14 @@ static cudaError_t launch(int32_t *d_out, const int32_t *d_in, uint64_t n, int32
     const size_t shared_nbytes = (slot(2 * block_size - 1) + 1) * sizeof(int32_t);
     int32_t *d_sums = npieces > 1 ? d_scratch : NULL;
 
+    const uint64_t nbytes = 2 * n * sizeof(int32_t);
+    const struct device_work work = {(uint64_t)npieces * block_size, (n + 1) / 2, nbytes, nbytes};
     scan_pieces<<<npieces, block_size, shared_nbytes>>>(d_out, d_in, n, d_sums);
-    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(device_step(work, "scan_pieces, %ju elements", (uintmax_t)n));
     if (npieces == 1) return cudaSuccess;
     CUDA_TRY(launch(d_sums, d_sums, npieces, d_scratch + npieces, block_size));
     add_offsets<<<npieces, block_size>>>(d_out, n, d_sums);
-    return cudaGetLastError();
+    return device_step(work, "add_offsets, %ju elements", (uintmax_t)n);
 }
 
 const struct device_scan ladder_shared_memory_scan = {out_items, scratch_items, launch};

@@ -52,11 +52,12 @@ static cudaError_t prepare(struct split_sort *s, const struct device_scan *scan,
 static cudaError_t split(const struct split_sort *s, const struct device_scan *scan, const struct ladder_job *job, int32_t *d_to,
                          const int32_t *d_from, uint32_t bit) {
     const uint32_t nblocks = blocks_for(job->n, job->block_size);
+    const uint64_t nthreads = (uint64_t)nblocks * job->block_size, nbytes = job->n * sizeof(int32_t);
     map_to_zeros<<<nblocks, job->block_size>>>(s->d_zeros, d_from, job->n, bit);
-    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(device_step({nthreads, job->n, 2 * nbytes, 2 * nbytes}, "map_to_zeros, bit %u", (unsigned)bit));
     CUDA_TRY(scan->launch(s->d_zeros_before, s->d_zeros, job->n, s->d_scratch, job->block_size));
     scatter<<<nblocks, job->block_size>>>(d_to, d_from, s->d_zeros, s->d_zeros_before, job->n);
-    return cudaGetLastError();
+    return device_step({nthreads, job->n, 4 * nbytes, 4 * nbytes}, "scatter, bit %u", (unsigned)bit);
 }
 
 static cudaError_t sort_on_device(const struct device_scan *scan, struct ladder_job *job, struct device_run *run) {
@@ -65,12 +66,14 @@ static cudaError_t sort_on_device(const struct device_scan *scan, struct ladder_
     for (uint32_t repeat = 0; repeat < job->repeats; repeat++) {
         struct ladder_times times = {};
         const int32_t *d_from = s.d_in;
+        CUDA_TRY(device_steps_begin(job));
         CUDA_TRY(device_mark(run, 0));
         for (uint32_t bit = 0; bit < job->num_bits; bit++) {
             CUDA_TRY(split(&s, scan, job, s.d_keys[bit % 2], d_from, bit));
             d_from = s.d_keys[bit % 2];
         }
         CUDA_TRY(device_mark(run, 1));
+        CUDA_TRY(device_steps_end(job));
         CUDA_TRY(device_elapsed(run, 0, 1, &times.total_ms));
         ladder_record(job, times);
     }

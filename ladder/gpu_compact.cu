@@ -49,16 +49,19 @@ static cudaError_t prepare(struct compaction *c, const struct device_scan *scan,
 static cudaError_t compact_once(const struct compaction *c, const struct device_scan *scan, struct ladder_job *job,
                                 struct device_run *run) {
     const uint32_t nblocks = blocks_for(job->n, job->block_size);
+    const uint64_t nthreads = (uint64_t)nblocks * job->block_size, nbytes = job->n * sizeof(int32_t);
     struct ladder_times times = {};
+    CUDA_TRY(device_steps_begin(job));
     CUDA_TRY(device_mark(run, 0));
     map_to_flags<<<nblocks, job->block_size>>>(c->d_flags, c->d_in, job->n);
-    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(device_step({nthreads, job->n, 2 * nbytes, 2 * nbytes}, "map_to_flags"));
     CUDA_TRY(device_mark(run, 1));
     CUDA_TRY(scan->launch(c->d_places, c->d_flags, job->n, c->d_scratch, job->block_size));
     CUDA_TRY(device_mark(run, 2));
     scatter<<<nblocks, job->block_size>>>(c->d_out, c->d_count, c->d_in, c->d_flags, c->d_places, job->n);
-    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(device_step({nthreads, job->n, 4 * nbytes, 4 * nbytes}, "scatter, if all are kept"));
     CUDA_TRY(device_mark(run, 3));
+    CUDA_TRY(device_steps_end(job));
 
     CUDA_TRY(device_elapsed(run, 0, 3, &times.total_ms));
     CUDA_TRY(device_elapsed(run, 0, 1, &times.map_ms));

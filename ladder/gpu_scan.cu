@@ -14,9 +14,11 @@ static cudaError_t scan_on_device(const struct device_scan *scan, struct ladder_
 
     for (uint32_t repeat = 0; repeat < job->repeats; repeat++) {
         struct ladder_times times = {};
+        CUDA_TRY(device_steps_begin(job));
         CUDA_TRY(device_mark(run, 0));
         CUDA_TRY(scan->launch(d_out, d_in, job->n, d_scratch, job->block_size));
         CUDA_TRY(device_mark(run, 1));
+        CUDA_TRY(device_steps_end(job));
         CUDA_TRY(device_elapsed(run, 0, 1, &times.total_ms));
         ladder_record(job, times);
     }

@@ -101,6 +101,7 @@ bool ladder_run(const struct ladder_rung *rung, struct ladder_job *job) {
     if (job->repeats == 0) job->repeats = 1;
     job->count = job->n; /* a compaction says otherwise */
     job->nsamples = 0;
+    job->nsteps = 0;
     job->times = (struct ladder_times){0};
     job->error[0] = '\0';
     if (!check(rung, job)) return false;

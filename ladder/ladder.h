@@ -35,6 +35,15 @@ struct ladder_times {
     double map_ms, scan_ms, scatter_ms; /* with LADDER_PARTS, else 0 */
 };
 
+/* For `upsweep profile`: one thing that a CUDA rung queues: a kernel, a copy, a fill. The bytes are counted from the algorithm, the time is
+ * measured by events. */
+struct ladder_step {
+    char name[40];
+    uint64_t nthreads, nactive;         /* launched, and with work to do; 0: a copy or a fill, whose threads are not ours */
+    uint64_t used_nbytes, moved_nbytes; /* that it reads and writes, and that memory moves for it, as it comes in sectors of 32 bytes */
+    double ms;
+};
+
 /* One piece of work for a rung. Fill with zeros, set the first three, and whatever of the next group is wanted. */
 struct ladder_job {
     const int32_t *in; /* [n], in host memory; stays as it is */
@@ -47,9 +56,13 @@ struct ladder_job {
     uint32_t repeats;    /* how often the timed part is done; 0: once */
     double *samples_ms;  /* [repeats]: receives the total of each; or NULL */
 
+    struct ladder_step *steps; /* [max_steps]: receives those of the last repeat, if the rung tells them; or NULL */
+    uint32_t max_steps;
+
     uint64_t count;            /* elements of out that mean something: n, or as many as a compaction kept */
     struct ladder_times times; /* of the fastest repeat: neither allocations nor transfers are part of it */
     uint32_t nsamples;         /* repeats done */
+    uint32_t nsteps;           /* known, though no more than max_steps are kept */
     char error[256];           /* why ladder_run() failed */
 };
 
