@@ -95,7 +95,7 @@ cudaError_t device_step(struct device_work work, const char *format, ...) {
 
 cudaError_t device_steps_begin(struct ladder_job *job) {
     enum { FILLS = 64, FILL_NBYTES = 1 << 28 }; /* some 4 ms on a GPU of 4 TB/s */
-    profile.job = NULL; /* if the job before failed between begin and end */
+    profile.job = NULL;                         /* if the job before failed between begin and end */
     if (job->steps == NULL) return cudaSuccess;
     job->nsteps = 0;
     CUDA_TRY(cudaMalloc(&profile.d_block, FILL_NBYTES));
