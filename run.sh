@@ -4,6 +4,7 @@
 #   sh run.sh demo [ARGS]   build, then `upsweep demo ARGS`: the whole ladder, timed and checked
 #   sh run.sh test          build three ways (plain, ASan + UBSan, TSan) and run every test
 #   sh run.sh gpu-test      on a machine with a GPU: the same tests on it, the sanitizers, and docs/results/gpu-tests.json
+#   sh run.sh bench [ARGS]  measure it all side by side and draw it: build/bench.jsonl, build/img (--full: all sizes, for a GPU machine)
 #
 # Build trees: build/ (the tool is build/bin/upsweep), build-asan/, build-tsan/.
 set -eu
@@ -80,11 +81,20 @@ gpu_test() {
     exec sh tests/gpu_record.sh run build
 }
 
+bench() {
+    python=/usr/bin/python3 # where the package puts Matplotlib
+    { [ -f /usr/include/tbb/version.h ] && "$python" -c 'import matplotlib' 2>/dev/null; } || need matplotlib python3-matplotlib libtbb-dev
+    build build
+    build/bin/upsweep-bench "$@" --json build/bench.jsonl
+    "$python" bench/plot.py build/bench.jsonl --out build/img
+}
+
 command=${1:-}
 [ $# -gt 0 ] && shift
 case $command in
     demo) set_up; demo "$@" ;;
     test) set_up; run_all_tests ;;
     gpu-test) set_up; gpu_test ;;
-    *) sed -n 's/^# \{0,1\}//; 2,8p' "$0" >&2; exit 2 ;;
+    bench) set_up; bench "$@" ;;
+    *) sed -n 's/^# \{0,1\}//; 2,9p' "$0" >&2; exit 2 ;;
 esac
