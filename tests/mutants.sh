@@ -31,9 +31,18 @@ run() {
     UPSWEEP_TEST_BACKENDS=cpu UPSWEEP_TEST_SCALE=quick UPSWEEP_TEST_FAIL_FAST=1 timeout 120 "$work/build/bin/test_$1" >"$work/log" 2>&1
 }
 
+# can_run FILE: has this machine the instruction set that the file is for?
+can_run() {
+    case $1 in
+        *avx512* | *network*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx2*) grep -q avx2 /proc/cpuinfo ;;
+    esac
+}
+
 # mutant LEVEL TEST FILE SED WHAT: LEVEL is quick (always planted) or full.
 mutant() {
     if [ "$quick" = --quick ] && [ "$1" != quick ]; then return; fi
+    can_run "$3" || return 0
     file=$work/src/$3
     cp "$file" "$work/whole"
     sed -e "$4" "$work/whole" >"$file"
@@ -64,7 +73,9 @@ mutant quick scan src/cpu/chain.c 's/policy->combine(chain->arg, carry, aggregat
 mutant full scan src/cpu/chain.c 's/return chain.slots\[chain.nblocks % CHAIN_SLOTS\].carry/return carry/' 'threads: the total is the carry-in'
 mutant quick scan src/cpu/scan.c 's|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes,|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes / cpu_impl(ctx)->nthreads,|' 'float sums depend on the number of threads'
 mutant full scan src/cpu/apply_tmpl.h 's/return op == UPSWEEP_ADD ? a + b : a \* b;/return (double)(float)(op == UPSWEEP_ADD ? a + b : a * b);/' 'f32 sums lose small terms'
-mutant full scan src/cpu/portable_tmpl.h 's/const T x = in\[i\];.*/const T x = out == in ? (T)0 : in[i];/' 'an exclusive scan in place reads what it wrote'
+mutant full scan src/cpu/portable_tmpl.h 's/const T x = in\[i\];.*before it is.*/const T x = out == in ? (T)0 : in[i];/' 'an exclusive scan in place reads what it wrote'
+mutant full scan src/cpu/vector_scan_tmpl.h 's/T total = FLOATING ? sum\[0\]/T total = !FLOATING ? sum[0]/' 'vectors: a block of integers counts one lane'
+mutant full scan src/cpu/avx512_tmpl.h '/set_epi64(5, 5, 0, 0, 1, 1, 0, 0)/s/5, 5/7, 7/' 'AVX-512: 8-byte prefixes cross lanes wrongly'
 mutant full scan src/cpu/scan.c 's/args->init == NULL ? /args->init == NULL || args->n == 0 ? /' 'a total of nothing forgets the carry-in'
 
 # ---- compact ----
@@ -73,6 +84,7 @@ mutant full compact src/cpu/apply_tmpl.h 's/default: return x != value;.*/defaul
 mutant full compact src/cpu/compact.c 's/run->total_kept + first - carry/run->total_kept + first/' 'partition leaves holes among the rejected'
 mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
 mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)end, _mm256_add_epi64(first, place));/_mm256_storeu_si256((__m256i *)(end + (n == 64 * nwords)), _mm256_add_epi64(first, place));/' 'AVX2: a store past the end'
+mutant full compact src/cpu/simd_avx512.c 's/4 \* _mm_popcnt_u64(mask & 0xffff)/4 * _mm_popcnt_u64(mask \& 0x7fff)/' 'AVX-512: the last of 16 items is overwritten'
 mutant full compact src/cpu/compact.c 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if (n % 64 > 1) bits[n \/ 64] ^=/' 'partition loses a last item'
 
 # ---- sort ----
@@ -80,6 +92,7 @@ mutant quick sort src/cpu/sort_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(
 mutant full sort src/cpu/sort.c 's/if (sort_bit_top(varying) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
 mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
 mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
+mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 0xf0f0);/v = FN(stage)(v, 6, 0xf0f0);/' 'AVX-512: the network pairs the wrong lanes'
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 
 # ---- arguments and contexts ----
