@@ -11,17 +11,21 @@
 
 /* ---- warps ------------------------------------------------------------------------------------------------------------------- */
 
-/* x0 op x1 op ... op x31, as a balanced tree, in every lane. */
-template <class Op, class V> static __device__ __forceinline__ V warp_fold(V x) {
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) x = Op::apply(x, (V)__shfl_down_sync(ALL_LANES, x, o)); /* right for lane 0, which is all we need */
-    return (V)__shfl_sync(ALL_LANES, x, 0);
-}
-
-/* Lane i of row r receives x0 op ... op xi of that row. Rows side by side, so that their shuffles overlap. */
-template <class Op, int ROWS, class V> static __device__ __forceinline__ void warp_scan_rows(V (&x)[ROWS], int lane) {
+/* Every row: x0 op x1 op ... op x31, as a balanced tree, in every lane. Rows side by side, so that their shuffles overlap. */
+template <class Op, int ROWS, class V> static __device__ __forceinline__ void warp_fold_rows(V (&x)[ROWS]) {
 #pragma unroll
     for (int o = 1; o < 32; o *= 2) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) x[r] = Op::apply(x[r], (V)__shfl_down_sync(ALL_LANES, x[r], o)); /* right for lane 0, which is enough */
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) x[r] = (V)__shfl_sync(ALL_LANES, x[r], 0);
+}
+
+/* Lane i of every row, i < LANES: x0 op ... op xi of that row. */
+template <class Op, int LANES = 32, int ROWS, class V> static __device__ __forceinline__ void warp_scan_rows(V (&x)[ROWS], int lane) {
+#pragma unroll
+    for (int o = 1; o < LANES; o *= 2) {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const V left = (V)__shfl_up_sync(ALL_LANES, x[r], o);

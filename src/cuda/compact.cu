@@ -6,6 +6,7 @@
 
 #include "launch.h"
 #include "lookback_compact.cuh"
+#include "ring_compact.cuh"
 
 /* ---- predicates as intervals --------------------------------------------------------------------------------------------------- */
 
@@ -103,6 +104,7 @@ template <class T> static cudaError_t compact_where(const struct cuda_queue *que
     enum { VEC = 16 / sizeof(T) };
     CompactArgs<T> args = common_args<T>(a, a->in);
     keep_interval(a, &args.keep);
+    if (ring_compact_suits(queue, a)) return launch_ring_compact(queue, a, args.keep);
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;
     if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT)

@@ -1,5 +1,6 @@
 /* keep.cuh: every predicate as one interval: x is kept if inside(x), lo <= x <= hi, differs from `negate`. So a kernel needs no switch in
- * its inner loop and no variant a comparison; negation is one operation on a mask of many elements. launch code on the host turns an upsweep_predicate into it (keep_interval).
+ * its inner loop and no variant a comparison; negation is one operation on a mask of many elements. launch code on the host turns an
+ * upsweep_predicate into it (keep_interval).
  *
  *     == c  [c, c]     != c  not [c, c]     < c  [lowest, just below c]     >= c  not (< c) for integers; [c, inf] for floats
  *

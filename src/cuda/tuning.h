@@ -20,4 +20,18 @@ enum {
                                /* above: 1 row of 2 */
 };
 
+/* ---- the ring pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
+ *
+ * REDUCERS and FINISHERS are warps; a tile is FINISHERS * ROWS * 512 bytes, and STAGES tiles are in flight: what matters most is that
+ * they fill the 227 KiB of shared memory. docs/ring.md has the shapes that were tried. */
+template <int ELEM_NBYTES> struct RingScanShape { enum { REDUCERS = 4, FINISHERS = 8, ROWS = 8, STAGES = 6 }; };
+template <> struct RingScanShape<1> { enum { REDUCERS = 4, FINISHERS = 16, ROWS = 4, STAGES = 6 }; }; /* more warps: it is short of issue slots */
+template <> struct RingScanShape<4> { enum { REDUCERS = 4, FINISHERS = 8, ROWS = 9, STAGES = 6 }; };
+template <> struct RingScanShape<8> { enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 8 }; };
+
+enum { RING_COMPACT_REDUCERS = 8, RING_COMPACT_FINISHERS = 16, RING_COMPACT_ROWS = 4, RING_COMPACT_STAGES = 6 };
+
+/* Bytes of input from which on the ring pass is the faster one. */
+enum { RING_SCAN_MIN_NBYTES = 1 << 20, RING_COMPACT_MIN_NBYTES = 1 << 20 };
+
 #endif

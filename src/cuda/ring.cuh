@@ -1,0 +1,266 @@
+/* ring.cuh: the ring pass (sm_90 and newer): one launch, one pass over the data, at the speed of memory.
+ *
+ *             tiles of a wave:     CTA 0      CTA 1      CTA 2    ...   CTA G-1          tile t = wave * G + CTA
+ *   wave k    global memory     [ tile   ] [ tile   ] [ tile   ]      [ tile   ]
+ *                                    |  bulk copies run STAGES tiles ahead
+ *   in each   producer               v
+ *   CTA:      slots in shared   [k][k+1][k+2][k+3] ...                 a ring of STAGES slots
+ *             reducers          reduce each chunk of a landed tile, publish the tile's aggregate ----> one word a CTA and wave
+ *             prefix            read all G words of the wave; those before mine -> my prefix; all -> the carry into wave k + 1
+ *             finishers         a chunk of the tile each: prepare while the prefix is under way, finish when it is there
+ *
+ * Why: a look-back chain makes every tile wait for its predecessor's prefix. Here nothing chains: a CTA needs only the *aggregates* of its
+ * wave, which reducers publish as soon as tiles land, several waves ahead of those who finish; the carry is replicated in every CTA. One
+ * L2 round trip a wave, hidden behind STAGES tiles. The order of combination is fixed by (G, tile size), so floats are deterministic.
+ *
+ * All CTAs of the grid are resident (cooperative launch), so they may wait for one another.
+ *
+ * The exchange words. Every CTA publishes in every wave (the identity, if it has no tile), so the words of wave w (counted over all
+ * launches, in `next_wave`) are rewritten when wave w + WAVES is published. A CTA gets at most STAGES waves ahead of its own prefix
+ * warp, and that one needs all others' words of each wave; so while anybody still reads wave w, nobody publishes wave w + 2 * STAGES, and
+ * 2 * STAGES <= WAVES slots of words never mix. The grid is the same in all launches of a context (one CTA a multiprocessor). A word
+ * carries its wave number as tag: a stale word in its slot is exactly WAVES waves old, so a 32-bit tag cannot repeat. Nothing is ever
+ * cleared, and a graph replay finds the counter where the last launch left it.
+ *
+ * A primitive supplies a policy P (about 50 lines):
+ *   Args, Value (an aggregate, at most 8 bytes) and Op (how two combine), Carry (of a whole input: may be wider)
+ *   REDUCERS, FINISHERS (warps), ROWS (16-byte vectors a lane), STAGES, KEEPS_SLOT (finish() still uses the chunk in shared memory)
+ *   carry_in(args), carry_add(carry, value), end(args, carry)
+ *   pad(slot, from, to): gives bytes of the slot outside the input a harmless value (nothing to do if the policy masks)
+ *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
+ *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
+ *   finish(args, chunk, place, note, local, prefix)
+ * Source: after Merrill and Garland 2016 (single pass, tile aggregates); the wave exchange and the roles are our own. */
+#ifndef UPSWEEP_RING_CUH
+#define UPSWEEP_RING_CUH
+
+#include "async.cuh"
+#include "launch.h"
+#include "ring_exchange.cuh"
+#include "tuning.h"
+
+/* Input of a launch, in bytes. Tiles start at `in` rounded down to 16 bytes (copy engine, vectors): byte 0 of the input is byte `head` of
+ * tile 0, and `end` is head + the input's bytes. */
+struct RingInput {
+    const unsigned char *in;
+    unsigned head;
+    uint64_t end;
+    uint64_t ntiles;
+    unsigned nwaves; /* ceil(ntiles / gridDim.x), at least 1 */
+};
+
+/* Where a chunk lies: its first byte, counted from byte 0 of tile 0; whether all of it is input; which bytes are. */
+struct RingPlace {
+    uint64_t first;
+    bool whole;
+    uint64_t input_first, input_end;
+};
+
+template <class P> struct RingShared {
+    uint64_t full[P::STAGES];                         /* the slot's tile has landed */
+    uint64_t ready[P::STAGES];                        /* the tile's prefix and what its reducers found are there */
+    uint64_t empty[P::STAGES];                        /* the slot may be filled anew */
+    typename P::Value chunk[P::STAGES][P::FINISHERS]; /* its aggregate; once `ready`: the fold of those before it in the tile */
+    typename P::Carry prefix[P::STAGES];
+    uint64_t first_wave;
+    typename P::Carry carry_in;
+};
+
+template <class P> struct Ring {
+    static constexpr unsigned WARPS = 2 + P::REDUCERS + P::FINISHERS;
+    static constexpr unsigned THREADS = WARPS * 32;
+    static constexpr unsigned CHUNK_NBYTES = P::ROWS * 512;
+    static constexpr unsigned TILE_NBYTES = P::FINISHERS * CHUNK_NBYTES;
+    static constexpr unsigned SLOTS_NBYTES = P::STAGES * TILE_NBYTES;
+    static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
+    static constexpr unsigned SHARED_NBYTES = SLOTS_NBYTES + P::STAGES * P::FINISHERS * NOTE_NBYTES;
+    static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
+    static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32, "each reducer takes the same number of chunks, a warp sums them");
+    static_assert(P::REDUCERS * 32 <= 1024 && THREADS <= 1024, "");
+
+    const typename P::Args &args;
+    const RingInput &input;
+    RingExchange<P> exchange;
+    RingShared<P> &s;
+    unsigned char *slots;
+    int lane;
+
+    typedef typename P::Op Op;
+    static __device__ typename P::Value neutral() { return (typename P::Value)Neutral<Op>::value(); }
+    __device__ uint64_t tile_of(unsigned wave) const { return (uint64_t)wave * gridDim.x + blockIdx.x; }
+    __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % P::STAGES * TILE_NBYTES; }
+    __device__ uint32_t *note_of(unsigned wave, unsigned chunk) const {
+        return (uint32_t *)(slots + SLOTS_NBYTES + (wave % P::STAGES * P::FINISHERS + chunk) * NOTE_NBYTES);
+    }
+    static __device__ unsigned parity_of(unsigned wave) { return wave / P::STAGES & 1; }
+
+    /* ---- producer: one warp ---- */
+
+    /* The first and last tile may begin or end within it: whole 16-byte units by the copy engine, the rest by hand, never a byte outside
+     * the input. */
+    __device__ void load_partial(unsigned char *slot, uint64_t tile_first, uint64_t *full) const {
+        const uint64_t tile_end = tile_first + TILE_NBYTES;
+        const uint64_t first = tile_first < input.head ? input.head : tile_first, end = tile_end < input.end ? tile_end : input.end;
+        uint64_t first16 = (first + 15) & ~(uint64_t)15, end16 = end & ~(uint64_t)15;
+        if (first16 >= end16) first16 = end16 = end;
+        for (uint64_t i = first + (unsigned)lane; i < first16 && i < end; i += 32) slot[i - tile_first] = input.in[i - input.head];
+        for (uint64_t i = end16 + (unsigned)lane; i < end; i += 32) slot[i - tile_first] = input.in[i - input.head];
+        P::pad(args, slot, 0, (unsigned)(first - tile_first), lane);
+        P::pad(args, slot, (unsigned)(end - tile_first), TILE_NBYTES, lane);
+        fence_async_proxy(); /* the bytes by hand, before the engine fills this slot for a later tile */
+        __syncwarp();        /* and before the arrival that announces them */
+        if (lane != 0) return;
+        barrier_arrive_expect(full, (unsigned)(end16 - first16));
+        if (end16 > first16) bulk_load(slot + (first16 - tile_first), input.in + (first16 - input.head), (unsigned)(end16 - first16), full);
+    }
+
+    __device__ void produce() {
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            uint64_t *full = &s.full[k % P::STAGES];
+            if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
+            const uint64_t first = tile_of(k) * TILE_NBYTES;
+            if (first < input.head || first + TILE_NBYTES > input.end) {
+                load_partial(slot_of(k), first, full);
+            } else if (lane == 0) {
+                barrier_arrive_expect(full, TILE_NBYTES);
+                bulk_load(slot_of(k), input.in + (first - input.head), TILE_NBYTES, full);
+            }
+        }
+    }
+
+    /* ---- prefix: one warp ---- */
+
+    __device__ void find_prefixes() {
+        typename P::Carry carry = s.carry_in;
+        for (unsigned k = 0; k < input.nwaves; k++) {
+            typename P::Value before, all;
+            exchange.read_wave(k, lane, &before, &all);
+            /* All CTAs have published in this launch, so all have read next_wave: the next launch's first wave may be set. */
+            if (k == 0 && blockIdx.x == 0 && lane == 0) exchange.advance(input.nwaves);
+            if (tile_of(k) < input.ntiles && lane == 0) {
+                if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES)); /* the old prefix has been read */
+                s.prefix[k % P::STAGES] = P::carry_add(carry, before);
+                barrier_arrive(&s.ready[k % P::STAGES]);
+            }
+            __syncwarp();
+            carry = P::carry_add(carry, all);
+        }
+        if (blockIdx.x == 0 && lane == 0) P::end(args, carry);
+    }
+
+    /* ---- reducers ---- */
+
+    __device__ RingPlace place_of(unsigned k, unsigned chunk) const {
+        const uint64_t first = tile_of(k) * TILE_NBYTES + chunk * CHUNK_NBYTES;
+        return {first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end};
+    }
+
+    /* By one warp: the tile's aggregate, and in the place of each chunk's aggregate the fold of those before it. */
+    __device__ typename P::Value fold_chunks(typename P::Value *chunks) const {
+        typename P::Value x[1] = {lane < P::FINISHERS ? chunks[lane] : neutral()};
+        warp_scan_rows<Op>(x, lane);
+        const typename P::Value before = (typename P::Value)__shfl_up_sync(ALL_LANES, x[0], 1);
+        if (lane < P::FINISHERS) chunks[lane] = lane == 0 ? neutral() : before;
+        return (typename P::Value)__shfl_sync(ALL_LANES, x[0], 31);
+    }
+
+    __device__ void reduce(unsigned reducer) {
+        constexpr unsigned EACH = P::FINISHERS / P::REDUCERS;
+        for (unsigned k = 0; k < input.nwaves; k++) {
+            typename P::Value aggregate = neutral();
+            if (tile_of(k) < input.ntiles) {
+                barrier_wait(&s.full[k % P::STAGES], parity_of(k));
+#pragma unroll
+                for (unsigned c = reducer * EACH; c < (reducer + 1) * EACH; c++) {
+                    const uint4 *chunk = (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
+                    const typename P::Value sum = P::reduce(args, chunk, place_of(k, c), note_of(k, c), lane);
+                    if (lane == 0) s.chunk[k % P::STAGES][c] = sum;
+                }
+                asm volatile("bar.sync 1, %0;" ::"n"(P::REDUCERS * 32) : "memory"); /* all chunk sums are in shared memory */
+                if (reducer == 0) {
+                    aggregate = fold_chunks(s.chunk[k % P::STAGES]);
+                    __syncwarp();
+                    if (lane == 0) barrier_arrive(&s.ready[k % P::STAGES]);
+                }
+            }
+            if (reducer == 0 && lane == 0) exchange.publish(k, aggregate);
+        }
+    }
+
+    /* ---- finishers ---- */
+
+    __device__ void finish(unsigned c) {
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            const unsigned i = k % P::STAGES;
+            uint4 *chunk = (uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
+            const RingPlace place = place_of(k, c);
+            typename P::Local local;
+            barrier_wait(&s.full[i], parity_of(k));
+            P::prepare(args, chunk, place, local, lane);
+            barrier_wait(&s.ready[i], parity_of(k));
+            const typename P::Carry prefix = P::carry_add(s.prefix[i], s.chunk[i][c]);
+            if (P::KEEPS_SLOT) {
+                P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
+                fence_async_proxy();
+            }
+            __syncwarp(); /* all lanes have read the slot, its chunk sums and its prefix */
+            if (lane == 0) barrier_arrive(&s.empty[i]);
+            if (!P::KEEPS_SLOT) P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
+        }
+    }
+};
+
+template <class P>
+static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
+    ring_kernel(const __grid_constant__ typename P::Args args, const __grid_constant__ RingInput input,
+                typename RingExchange<P>::Words *words) {
+    extern __shared__ __align__(128) unsigned char s_slots[];
+    __shared__ RingShared<P> s;
+    const unsigned warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) {
+        for (unsigned i = 0; i < P::STAGES; i++) {
+            barrier_init(&s.full[i], 1);
+            barrier_init(&s.ready[i], 2); /* reducers, prefix */
+            barrier_init(&s.empty[i], P::FINISHERS);
+        }
+        barrier_init_fence();
+        s.first_wave = load_relaxed_8(&words->next_wave);
+        s.carry_in = P::carry_in(args);
+    }
+    __syncthreads(); /* barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything */
+    Ring<P> ring = {args, input, {words, s.first_wave}, s, s_slots, (int)threadIdx.x % 32};
+    if (warp == 0)
+        ring.produce();
+    else if (warp == 1)
+        ring.find_prefixes();
+    else if (warp < 2 + P::REDUCERS)
+        ring.reduce(warp - 2);
+    else
+        ring.finish(warp - 2 - P::REDUCERS);
+}
+
+/* ---- launch ------------------------------------------------------------------------------------------------------------------ */
+
+/* Can this queue's device run a ring pass? All CTAs must be resident, or those that wait would keep out those that are waited for. */
+static inline bool can_run_ring(const struct cuda_queue *queue) {
+    return queue->arch >= 90 && queue->cooperative && !queue->lookback && queue->nsms <= RING_MAX_CTAS;
+}
+
+/* Bytes by which `in` lies past a 16-byte boundary: where its first byte stands in tile 0. */
+static inline unsigned ring_head(const void *in) { return (unsigned)((uintptr_t)in % 16); }
+
+template <class P>
+static cudaError_t launch_ring(const struct cuda_queue *queue, const typename P::Args &args, const void *in, uint64_t nbytes) {
+    typedef Ring<P> R;
+    RingInput input = {(const unsigned char *)in, ring_head(in), ring_head(in) + nbytes, 0, 1};
+    if (nbytes > 0) input.ntiles = (input.end - 1) / R::TILE_NBYTES + 1;
+    if (nbytes > 0) input.nwaves = (unsigned)((input.ntiles - 1) / (unsigned)queue->nsms + 1);
+    void *words = (char *)queue->control + (RingExchange<P>::WIDE ? CUDA_CONTROL_RING_8 : CUDA_CONTROL_RING_4);
+    const cudaError_t error = cudaFuncSetAttribute(ring_kernel<P>, cudaFuncAttributeMaxDynamicSharedMemorySize, R::SHARED_NBYTES);
+    if (error != cudaSuccess) return error;
+    void *parameters[] = {(void *)&args, &input, &words};
+    return cudaLaunchCooperativeKernel((const void *)ring_kernel<P>, dim3((unsigned)queue->nsms), dim3(R::THREADS), parameters,
+                                       R::SHARED_NBYTES, (cudaStream_t)queue->stream);
+}
+
+#endif

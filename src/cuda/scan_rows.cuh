@@ -1,0 +1,49 @@
+/* scan_rows.cuh: what both passes do within a warp's part of a tile when they scan.
+ *
+ *   a row     32 vectors of 16 bytes, one a lane: every access covers 512 bytes
+ *   a vector  x0 x1 x2 x3      folded in the lane; the folds of a row scanned over the lanes by shuffles, all rows at once
+ *   then                       a second, serial fold through the vector, from its prefix, gives the results
+ *
+ * Two operations an element and no shared memory. Order of combination: vector, row, rows. */
+#ifndef UPSWEEP_CUDA_SCAN_ROWS_CUH
+#define UPSWEEP_CUDA_SCAN_ROWS_CUH
+
+#include "block.cuh"
+
+template <class Op, class T, int VEC> static __device__ __forceinline__ T fold_vector(const Vector<T, VEC> &v) {
+    T x = v.item[0];
+#pragma unroll
+    for (int i = 1; i < VEC; i++) x = Op::apply(x, v.item[i]);
+    return x;
+}
+
+/* before[r]: the fold of what comes before this lane's vector of row r in the part; returns that of the whole part, in every lane. */
+template <class Op, class T, int VEC, int ROWS>
+static __device__ __forceinline__ T scan_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
+    T x[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) x[r] = fold_vector<Op>(unpack<T, VEC>(data[r]));
+    warp_scan_rows<Op>(x, lane);
+    T run = (T)Neutral<Op>::value();
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1);
+        before[r] = lane == 0 ? run : Op::apply(run, left);
+        run = Op::apply(run, (T)__shfl_sync(ALL_LANES, x[r], 31));
+    }
+    return run;
+}
+
+/* The results of one vector, given all that comes before it. */
+template <class Op, class T, int VEC> static __device__ __forceinline__ Vector<T, VEC> scan_vector(uint4 data, T run, bool inclusive) {
+    Vector<T, VEC> v = unpack<T, VEC>(data);
+#pragma unroll
+    for (int i = 0; i < VEC; i++) {
+        const T next = Op::apply(run, v.item[i]);
+        v.item[i] = inclusive ? next : run;
+        run = next;
+    }
+    return v;
+}
+
+#endif
