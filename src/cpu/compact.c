@@ -13,10 +13,11 @@
  * a block learns its carry, all blocks before it have been read.
  * Partition needs the number kept before it can place the first rejected item: a first pass over the flags or items counts. The other way,
  * to write the rejected ones backwards from the end and to turn them round afterwards, moves more bytes as soon as a record is larger
- * than its flag. Its two outputs always go through stages, as the kept side would run into the rejected one.
+ * than its flag. With all counts known both sides are written in place; only where a full vector would reach past the end of a side does
+ * a chunk take the way through a stage.
  * Records of other sizes than 1, 2, 4, 8, 16 bytes need no stage: they are copied exactly.
  *
- * Cost: n items or flags read, count written (partition: n read twice, n written). Scratch: 1 or 2 blocks a thread.
+ * Cost: n items or flags read, count written (partition: n read twice, n written). Scratch: a block (partition: a chunk) a thread.
  * Source: Billeter, Olsson, Assarsson, Efficient stream compaction on wide SIMD many-core architectures, 2009. */
 #include <string.h>
 
@@ -34,7 +35,7 @@ struct compact_run {
     const struct kernels *kernels;
     compact_kernel *compact; /* NULL: records */
     size_t out_nbytes;       /* of one item of output */
-    unsigned char *stages;   /* task t has [t * stage_nbytes, (t + 1) * stage_nbytes); NULL: straight to the output */
+    unsigned char *stages;   /* task t has [t * stage_nbytes, (t + 1) * stage_nbytes) */
     size_t stage_nbytes;
     uint64_t total_kept; /* partition: where the rejected items begin */
     bool stream;
@@ -71,22 +72,39 @@ static void invert_bits(uint64_t *bits, size_t n) {
     if (n % 64 != 0) bits[n / 64] ^= ((uint64_t)1 << n % 64) - 1;
 }
 
-/* Items [first, first + n): the kept ones to `kept`, the others to `rejected` unless NULL. Returns how many were kept. */
-static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, unsigned char *kept, unsigned char *rejected) {
+/* One side of the output: where its next item goes, and how many items may be written from there. */
+struct side {
+    unsigned char *next;
+    uint64_t room;
+};
+
+/* Kernels may write n items however few they keep: not where there is no room for so many. */
+static size_t emit_to_side(const struct compact_run *run, struct side *side, uint64_t first, size_t n, const uint64_t *bits,
+                           unsigned char *stage) {
+    const bool direct = n <= side->room || run->compact == NULL;
+    const size_t kept = emit_items(run, direct ? side->next : stage, first, n, bits);
+    if (!direct) memcpy(side->next, stage, kept * run->out_nbytes);
+    side->next += kept * run->out_nbytes;
+    side->room -= kept;
+    return kept;
+}
+
+/* Items [first, first + n): the kept ones to one side, the others to the other, unless that is NULL. Returns how many were kept.
+ * stage: room for a chunk, if a side might be too short for a chunk. */
+static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, struct side kept, struct side *rejected,
+                     unsigned char *stage) {
     const struct compact_args *args = run->args;
     if (args->flags == NULL && args->output == COMPACT_KEPT)
-        return run->kernels->filter[args->type](&args->keep, kept, (const char *)args->in + (size_t)first * args->elem_nbytes, n);
+        return run->kernels->filter[args->type](&args->keep, kept.next, (const char *)args->in + (size_t)first * args->elem_nbytes, n);
 
-    uint64_t bits[CHUNK_ITEMS / 64];
-    size_t nkept = 0;
+    uint64_t bits[CHUNK_ITEMS / 64], nkept = 0;
     for (size_t done = 0; done < n; done += CHUNK_ITEMS) {
         const size_t chunk = n - done < CHUNK_ITEMS ? n - done : CHUNK_ITEMS;
         mask_items(run, first + done, chunk, bits);
-        const size_t nrejected = done - nkept;
-        nkept += emit_items(run, kept + nkept * run->out_nbytes, first + done, chunk, bits);
+        nkept += emit_to_side(run, &kept, first + done, chunk, bits, stage);
         if (rejected == NULL) continue;
         invert_bits(bits, chunk);
-        emit_items(run, rejected + nrejected * run->out_nbytes, first + done, chunk, bits);
+        emit_to_side(run, rejected, first + done, chunk, bits, stage);
     }
     return nkept;
 }
@@ -107,62 +125,66 @@ static uint64_t add_counts(const void *arg, uint64_t carry, uint64_t aggregate) 
     return carry + aggregate;
 }
 
-static unsigned char *kept_place(const struct compact_run *run, uint64_t carry) {
-    return (unsigned char *)run->args->out + (size_t)carry * run->out_nbytes;
+static unsigned char *place_of(const struct compact_run *run, uint64_t item) {
+    return (unsigned char *)run->args->out + (size_t)item * run->out_nbytes;
 }
 
-/* NULL if the rejected items are not wanted. carry: how many items before `first` were kept. */
-static unsigned char *rejected_place(const struct compact_run *run, uint64_t first, uint64_t carry) {
-    return run->args->output == COMPACT_SPLIT ? kept_place(run, run->total_kept + first - carry) : NULL;
-}
+static unsigned char *stage_of(const struct compact_run *run, uint32_t task) { return run->stages + task * run->stage_nbytes; }
 
 /* ---- policies ---------------------------------------------------------------------------------------------------------------- */
 
-/* Straight to the output. */
+/* Straight to the output: one thread, whose kept items never run past the reading position, or records. */
 
 static void finish_direct(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
+    const struct compact_run *run = arg;
     (void)task, (void)aggregate;
-    sift(arg, first, n, kept_place(arg, carry), rejected_place(arg, first, carry));
+    sift(run, first, n, (struct side){place_of(run, carry), UINT64_MAX}, NULL, NULL);
 }
 
 static uint64_t pass_direct(const void *arg, uint64_t first, size_t n, uint64_t carry) {
-    return carry + sift(arg, first, n, kept_place(arg, carry), rejected_place(arg, first, carry));
+    const struct compact_run *run = arg;
+    return carry + sift(run, first, n, (struct side){place_of(run, carry), UINT64_MAX}, NULL, NULL);
 }
 
 static const struct chain_policy direct_policy = {count_block, add_counts, finish_direct, pass_direct};
 
-/* Through a stage: the kept items from its beginning, the rejected ones in its second half. */
-
-static unsigned char *stage_of(const struct compact_run *run, uint32_t task) { return run->stages + task * run->stage_nbytes; }
+/* Through a stage. */
 
 static uint64_t reduce_staged(const void *arg, uint32_t task, uint64_t first, size_t n) {
     const struct compact_run *run = arg;
-    unsigned char *stage = stage_of(run, task);
-    return sift(run, first, n, stage, run->args->output == COMPACT_SPLIT ? stage + run->stage_nbytes / 2 : NULL);
-}
-
-static void flush(const struct compact_run *run, unsigned char *out, const unsigned char *stage, uint64_t nitems) {
-    const size_t nbytes = (size_t)nitems * run->out_nbytes;
-    if (run->stream)
-        run->kernels->stream_copy(out, stage, nbytes);
-    else
-        memcpy(out, stage, nbytes);
+    return sift(run, first, n, (struct side){stage_of(run, task), UINT64_MAX}, NULL, NULL);
 }
 
 static void finish_staged(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
     const struct compact_run *run = arg;
-    const unsigned char *stage = stage_of(run, task);
-    flush(run, kept_place(run, carry), stage, aggregate);
-    if (run->args->output == COMPACT_SPLIT) flush(run, rejected_place(run, first, carry), stage + run->stage_nbytes / 2, n - aggregate);
+    const size_t nbytes = (size_t)aggregate * run->out_nbytes;
+    (void)first, (void)n;
+    if (run->stream)
+        run->kernels->stream_copy(place_of(run, carry), stage_of(run, task), nbytes);
+    else
+        memcpy(place_of(run, carry), stage_of(run, task), nbytes);
 }
 
-static uint64_t pass_staged(const void *arg, uint64_t first, size_t n, uint64_t carry) {
-    const uint64_t aggregate = reduce_staged(arg, 0, first, n);
-    finish_staged(arg, 0, first, n, carry, aggregate);
-    return carry + aggregate;
+static const struct chain_policy staged_policy = {reduce_staged, add_counts, finish_staged, pass_direct};
+
+/* To both sides. A block of several tasks has the room that its counts say; a block of one has all that is left. */
+
+static void finish_split(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
+    const struct compact_run *run = arg;
+    struct side kept = {place_of(run, carry), aggregate};
+    struct side rejected = {place_of(run, run->total_kept + first - carry), n - aggregate};
+    sift(run, first, n, kept, &rejected, stage_of(run, task));
 }
 
-static const struct chain_policy staged_policy = {reduce_staged, add_counts, finish_staged, pass_staged};
+static uint64_t pass_split(const void *arg, uint64_t first, size_t n, uint64_t carry) {
+    const struct compact_run *run = arg;
+    const uint64_t total_rejected = run->args->n - run->total_kept;
+    struct side kept = {place_of(run, carry), run->total_kept - carry};
+    struct side rejected = {place_of(run, run->total_kept + first - carry), total_rejected - (first - carry)};
+    return carry + sift(run, first, n, kept, &rejected, stage_of(run, 0));
+}
+
+static const struct chain_policy split_policy = {count_block, add_counts, finish_split, pass_split};
 
 /* Counting alone: the first pass of a partition. */
 
@@ -178,12 +200,12 @@ static const struct chain_policy count_policy = {count_block, add_counts, finish
 
 static bool is_vector_width(size_t nbytes) { return nbytes <= 16 && (nbytes & (nbytes - 1)) == 0; }
 
-/* 0: no stage is needed. A stage holds one block of one output, or two halves of one block each; small inputs need less. */
+/* 0: no stage is needed. */
 static size_t stage_nbytes(uint64_t n, size_t elem_nbytes, bool split, uint32_t ntasks) {
     if (!is_vector_width(elem_nbytes)) return 0;
     if (!split) return ntasks > 1 ? CHAIN_BLOCK_NBYTES : 0;
-    if (n >= CHAIN_BLOCK_NBYTES / elem_nbytes) return 2 * CHAIN_BLOCK_NBYTES;
-    return 2 * (((size_t)n * elem_nbytes + 63) / 64 * 64);
+    const size_t items = n < CHUNK_ITEMS ? (size_t)n : CHUNK_ITEMS;
+    return (items * elem_nbytes + 63) / 64 * 64;
 }
 
 uint64_t cpu_compact_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split) {
@@ -216,7 +238,11 @@ upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args
         .stream = args->n >= STREAM_NBYTES / args->elem_nbytes,
     };
     if (is_vector_width(out_nbytes)) run.compact = run.kernels->compact[__builtin_ctzll(out_nbytes)];
-    if (split) run.total_kept = chain_run(ctx, &count_policy, &run, args->n, items, 0, ntasks);
-    *args->count = chain_run(ctx, run.stage_nbytes > 0 ? &staged_policy : &direct_policy, &run, args->n, items, 0, ntasks);
+    const struct chain_policy *policy = run.stage_nbytes > 0 ? &staged_policy : &direct_policy;
+    if (split) {
+        run.total_kept = chain_run(ctx, &count_policy, &run, args->n, items, 0, ntasks);
+        policy = &split_policy;
+    }
+    *args->count = chain_run(ctx, policy, &run, args->n, items, 0, ntasks);
     return UPSWEEP_OK;
 }
