@@ -39,7 +39,7 @@ static upsweep_status count_threads(upsweep_context *ctx, int64_t index, uint32_
 }
 
 static upsweep_status open_cpu(upsweep_context *ctx, int64_t index) {
-    uint32_t nthreads;
+    uint32_t nthreads = 0;
     TRY(count_threads(ctx, index, &nthreads));
     struct cpu_impl *impl = context_host_alloc(&ctx->options, sizeof *impl);
     if (impl == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory for a CPU context");

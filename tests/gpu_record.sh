@@ -1,0 +1,96 @@
+#!/bin/sh
+# gpu_record.sh: which kernels have been verified on a GPU, and when.
+#
+#   gpu_record.sh run BUILD   runs the suite on this machine's GPU, then a reduced one under each tool of compute-sanitizer, and writes
+#                             docs/results/gpu-tests.json with the counts and a digest of the kernel sources; fails if anything failed
+#   gpu_record.sh check       compares that digest with the sources of this tree and warns if they have changed since (never fails:
+#                             the machine that asks has no GPU)
+set -u
+cd "$(dirname "$0")/.."
+record=docs/results/gpu-tests.json
+
+digest() {
+    find src/cuda src/op.h src/backend.h ladder \( -name '*.cu' -o -name '*.cuh' -o -name '*.h' -o -name 'backend.c' \) -print | LC_ALL=C sort |
+        xargs cat | sha256sum | cut -d ' ' -f 1
+}
+
+field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$record"; }
+
+check() {
+    if [ ! -f "$record" ]; then
+        echo "WARNING: there is no $record: these kernels have not been verified on a GPU" >&2
+    elif [ "$(field digest)" != "$(digest)" ]; then
+        echo "WARNING: the kernel sources have changed since they were last verified on a GPU ($(field date), $(field device))" >&2
+    else
+        echo "kernels verified on $(field device), $(field date): $(field passed) passed, $(field failed) failed"
+    fi
+}
+
+# ---- run ----
+
+log=
+passed=0
+failed=0
+
+# run_one COMMAND...: runs a test program and adds its closing counts; a program that dies before it closes is one failure.
+run_one() {
+    echo "== $*"
+    "$@" >"$log" 2>&1
+    status=$?
+    closing=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+    grep -v ' passed, ' "$log" | tail -n 15
+    echo "   ${closing:-died with status $status}"
+    passed=$((passed + $(echo "${closing:-0 passed}" | cut -d ' ' -f 1)))
+    failed=$((failed + $(echo "${closing:-0 passed, 1 failed}" | cut -d ' ' -f 3)))
+    [ "$status" -eq 0 ] || [ -z "$closing" ] || [ "$(echo "$closing" | cut -d ' ' -f 3)" -gt 0 ] || failed=$((failed + 1))
+}
+
+# sanitize TOOL COMMAND...: prints the number of errors and hazards reported; "none" if the tool itself did not finish.
+sanitize() {
+    tool=$1
+    shift
+    compute-sanitizer --tool "$tool" --error-exitcode 0 "$@" >"$log" 2>&1
+    summary=$(grep -E 'SUMMARY' "$log" | tail -n 1 | grep -oE '[0-9]+' | head -n 1)
+    [ "${summary:-1}" = 0 ] || grep -E '^=========' "$log" | head -n 30 >&2
+    echo "${summary:-\"none\"}"
+}
+
+run() {
+    build=$1
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    export UPSWEEP_TEST_BACKENDS=cuda
+    for program in "$build"/bin/test_*; do run_one "$program"; done
+    run_one "$build"/bin/upsweep demo --backend all --size 1048576
+    export UPSWEEP_TEST_SCALE=sanitizer
+    small="$build/bin/test_cuda_small"
+    memcheck=$(sanitize memcheck "$small")
+    racecheck=$(sanitize racecheck "$small")
+    initcheck=$(sanitize initcheck "$small")
+    synccheck=$(sanitize synccheck "$small")
+    mkdir -p docs/results
+    cat >"$record" <<JSON
+{
+  "device": "$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)",
+  "driver": "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)",
+  "cuda": "$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')",
+  "date": "$(date -u +%Y-%m-%d)",
+  "passed": $passed,
+  "failed": $failed,
+  "memcheck": $memcheck,
+  "racecheck": $racecheck,
+  "initcheck": $initcheck,
+  "synccheck": $synccheck,
+  "digest": "$(digest)"
+}
+JSON
+    cat "$record"
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ] && [ "$memcheck$racecheck$initcheck$synccheck" = 0000 ]
+}
+
+case ${1:-} in
+    run) run "$2" ;;
+    check) check ;;
+    *) sed -n 's/^# \{0,1\}//; 2,7p' "$0" >&2; exit 2 ;;
+esac
