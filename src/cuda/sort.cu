@@ -19,7 +19,6 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-#include "launch.h"
 #include "sort_gather.cuh"
 #include "sort_histogram.cuh"
 #include "sort_pass.cuh"
@@ -37,17 +36,17 @@ static uint32_t word_nbytes(uint64_t n, size_t value_nbytes) {
     return value_nbytes == 8 ? 8 : 4;
 }
 
-/* Shared memory that one of SORT_CTAS_PER_SM CTAs can have beside its static part and what the system keeps (CUDA C++ Programming Guide,
- * table of compute capabilities). Turing has room for one CTA. */
-static uint32_t shared_nbytes_per_cta(int arch) {
-    const uint32_t sm_kbytes = arch < 80 ? 128 : arch == 86 || arch == 89 || arch >= 120 ? 100 : arch < 90 ? 164 : 228;
-    return (sm_kbytes / SORT_CTAS_PER_SM - 4) * 1024;
+/* Shared memory that each of `nctas` on a multiprocessor can have beside its static part and what the system keeps (CUDA C++ Programming
+ * Guide, table of compute capabilities). Turing has room for one CTA only. */
+static uint32_t shared_nbytes_per_cta(int arch, int nctas) {
+    const uint32_t sm_kbytes = arch < 80 ? 64 * (uint32_t)nctas : arch == 86 || arch == 89 || arch >= 120 ? 100 : arch < 90 ? 164 : 228;
+    return (sm_kbytes / (uint32_t)nctas - 4) * 1024;
 }
 
 static uint32_t max_rows(const struct cuda_queue *queue, size_t key_nbytes, uint32_t word) {
-    const uint32_t by_registers = key_nbytes == 8 ? SORT_ROWS_WIDE : SORT_ROWS_NARROW;
-    const uint32_t by_memory = shared_nbytes_per_cta(queue->arch) / (uint32_t)(SORT_THREADS * (key_nbytes + word));
-    return by_registers < by_memory ? by_registers : by_memory;
+    const uint32_t by_registers = (uint32_t)sort_rows((int)key_nbytes, (int)word);
+    const uint32_t shared = shared_nbytes_per_cta(queue->arch, sort_ctas_per_sm((int)key_nbytes, (int)word));
+    return (uint32_t)min_u64(by_registers, shared / (SORT_THREADS * (key_nbytes + word)));
 }
 
 /* Few keys: tiles shrink, so that there are enough of them for all multiprocessors. */
@@ -61,7 +60,7 @@ static uint32_t rows_for(const struct cuda_queue *queue, uint64_t n, uint32_t ro
 /* The parts, in this order; sizes in bytes. */
 struct sort_scratch {
     uint64_t state_rows; /* of each of the two arrays of tile states */
-    uint64_t header, states[2], split, keys[2], values, indices;
+    uint64_t header, split, states[2], keys[2], values, indices;
     uint64_t total; /* UINT64_MAX if it does not fit */
 };
 
@@ -88,8 +87,8 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     const unsigned key_buffers = !argsort || key_nbytes == 2 ? 1 : key_nbytes == 1 ? 0 : 2;
     const bool gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
     s.header = take(&s.total, 1, sizeof(struct sort_header));
+    s.split = take(&s.total, value_nbytes == 0, sizeof(struct split_header)); /* next to it: one call clears both */
     for (int i = 0; i < 2; i++) s.states[i] = take(&s.total, s.state_rows, SORT_DIGITS * sizeof(uint32_t));
-    s.split = take(&s.total, value_nbytes == 0, sizeof(struct split_header));
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
     s.values = take(&s.total, n, value_nbytes);
     s.indices = take(&s.total, gathered ? n : 0, word_nbytes(n, value_nbytes));
@@ -170,47 +169,40 @@ static void set_scratch(struct sort_job *job, const struct sort_args *args, cons
 static void set_tiles(struct sort_job *job, const struct cuda_queue *queue, size_t key_nbytes, uint32_t word) {
     job->rows = rows_for(queue, job->n, max_rows(queue, key_nbytes, word));
     const uint64_t tile_items = (uint64_t)SORT_THREADS * job->rows;
-    const uint64_t ntiles = (job->n + tile_items - 1) / tile_items;
-    job->portion_tiles = (uint32_t)min_u64(ntiles, SORT_PORTION_ITEMS / tile_items);
-    job->nportions = (uint32_t)((ntiles + job->portion_tiles - 1) / job->portion_tiles);
+    job->ntiles = (uint32_t)((job->n + tile_items - 1) / tile_items);
+    job->portion_tiles = (uint32_t)min_u64(job->ntiles, SORT_PORTION_ITEMS / tile_items);
+    job->nportions = (job->ntiles + job->portion_tiles - 1) / job->portion_tiles;
     job->state_rows = job->portion_tiles;
 }
 
 /* ---- launches: one sort of keys of one width --------------------------------------------------------------------------------- */
 
-template <typename KEY> static cudaError_t launch_small(const struct sort_job *job, cudaStream_t stream) {
-    const cudaError_t error =
-        cudaFuncSetAttribute(sort_small<KEY>, cudaFuncAttributeMaxDynamicSharedMemorySize, small_shape<KEY>::SHARED_NBYTES);
-    if (error != cudaSuccess) return error;
-    sort_small<KEY><<<1, SORT_SMALL_THREADS, small_shape<KEY>::SHARED_NBYTES, stream>>>(*job);
-    return cudaGetLastError();
+template <typename KEY> static cudaError_t launch_small(const struct sort_job *job, const struct cuda_queue *queue) {
+    return launch_next(queue, sort_small<KEY>, 1, SORT_SMALL_THREADS, small_shape<KEY>::SHARED_NBYTES, *job);
 }
 
 template <typename KEY> static cudaError_t launch_histogram(const struct sort_job *job, const struct cuda_queue *queue) {
-    const cudaStream_t stream = (cudaStream_t)queue->stream;
-    const cudaError_t error = cudaMemsetAsync(job->header, 0, sizeof *job->header, stream);
-    if (error != cudaSuccess) return error;
+    if (!job->only_if) { /* else try_split() has done it */
+        const cudaError_t error = cudaMemsetAsync(job->header, 0, sizeof *job->header, (cudaStream_t)queue->stream);
+        if (error != cudaSuccess) return error;
+    }
     const uint64_t per_cta = SORT_HISTOGRAM_THREADS * (16 / sizeof(KEY)) * SORT_HISTOGRAM_LOADS;
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms * SORT_HISTOGRAM_CTAS);
-    sort_histogram<KEY><<<nctas, SORT_HISTOGRAM_THREADS, 0, stream>>>(*job);
-    return cudaGetLastError();
+    return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, 0, *job);
 }
 
 /* All passes, and the portions of each. */
-template <typename KEY, int WORD> static cudaError_t launch_passes(const struct sort_job *job, cudaStream_t stream) {
-    constexpr int ROWS = sizeof(KEY) == 8 ? SORT_ROWS_WIDE : SORT_ROWS_NARROW;
+template <typename KEY, int WORD> static cudaError_t launch_passes(const struct sort_job *job, const struct cuda_queue *queue) {
     const uint32_t counters = SORT_THREADS / 32 * SORT_DIGITS * sizeof(struct digit_counter);
     const uint32_t tile = SORT_THREADS * job->rows * (uint32_t)(sizeof(KEY) + WORD);
     const uint32_t shared = tile > counters ? tile : counters;
-    cudaError_t error = cudaFuncSetAttribute(sort_pass<KEY, WORD, ROWS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-
-    const uint64_t tile_items = (uint64_t)SORT_THREADS * job->rows, ntiles = (job->n + tile_items - 1) / tile_items;
+    const uint32_t resident = (uint32_t)(queue->nsms * sort_ctas_per_sm(sizeof(KEY), WORD));
+    cudaError_t error = cudaSuccess;
     for (uint32_t pass = 0; pass < job->npasses; pass++) {
         for (uint32_t portion = 0; portion < job->nportions && error == cudaSuccess; portion++) {
-            const uint64_t left = ntiles - (uint64_t)portion * job->portion_tiles;
-            const uint32_t nctas = (uint32_t)min_u64(left, job->portion_tiles);
-            sort_pass<KEY, WORD, ROWS><<<nctas, SORT_THREADS, shared, stream>>>(*job, pass, portion);
-            error = cudaGetLastError();
+            const uint32_t ntiles = tiles_of_portion(*job, portion);
+            const uint32_t nctas = takes_many_tiles(*job, WORD) && ntiles > resident ? resident : ntiles;
+            error = launch_next(queue, sort_pass<KEY, WORD>, nctas, SORT_THREADS, shared, *job, pass, portion);
         }
     }
     return error;
@@ -219,9 +211,8 @@ template <typename KEY, int WORD> static cudaError_t launch_passes(const struct 
 template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job *job, const struct cuda_queue *queue, uint32_t word) {
     const cudaError_t error = launch_histogram<KEY>(job, queue);
     if (error != cudaSuccess) return error;
-    const cudaStream_t stream = (cudaStream_t)queue->stream;
-    if (word == 0) return launch_passes<KEY, 0>(job, stream);
-    return word == 4 ? launch_passes<KEY, 4>(job, stream) : launch_passes<KEY, 8>(job, stream);
+    if (word == 0) return launch_passes<KEY, 0>(job, queue);
+    return word == 4 ? launch_passes<KEY, 4>(job, queue) : launch_passes<KEY, 8>(job, queue);
 }
 
 /* Can one CTA do it all? Values that are sorted in place must fit in its shared memory; big ones are better gathered by the whole GPU. */
@@ -241,9 +232,7 @@ static cudaError_t launch_gather_as(void *out, const void *in, const void *indic
     while (lanes < 32 && lanes < units) lanes *= 2;
     const uint64_t nctas = (n + SORT_GATHER_THREADS / lanes - 1) / (SORT_GATHER_THREADS / lanes);
     const uint32_t grid = (uint32_t)min_u64(nctas, (uint64_t)queue->nsms * 64);
-    sort_gather<UNIT, INDEX><<<grid, SORT_GATHER_THREADS, 0, (cudaStream_t)queue->stream>>>((UNIT *)out, (const UNIT *)in,
-                                                                                            (const INDEX *)indices, n, units, lanes);
-    return cudaGetLastError();
+    return launch_next(queue, sort_gather<UNIT, INDEX>, grid, SORT_GATHER_THREADS, 0, out, in, indices, n, units, lanes);
 }
 
 template <typename INDEX>
@@ -283,8 +272,15 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
 /* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up. */
 template <typename KEY>
 static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args, void *split_header) {
+    constexpr bool MOVES = sizeof(KEY) >= 4;
     struct split_job split = {};
-    if (!choose_split<KEY>(&split, queue, args)) return cudaSuccess;
+    if constexpr (MOVES) {
+        if (!choose_split<KEY>(&split, queue, args)) return cudaSuccess;
+        const uint64_t per_cta = job->n / ((uint64_t)queue->nsms * SPLIT_CTAS_PER_SM * SPLIT_THREADS) * SPLIT_THREADS;
+        split.tile_items = (uint32_t)min_u64(per_cta < SPLIT_THREADS ? SPLIT_THREADS : per_cta, partition_shape<KEY>::ITEMS);
+    } else {
+        if (!choose_counting<KEY>(&split, queue, args)) return cudaSuccess;
+    }
     split.in = job->keys_in;
     split.out = job->keys_out;
     split.tmp = job->keys_tmp;
@@ -292,10 +288,16 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.flip = job->flip;
     split.float_mask = job->float_mask;
     split.header = (struct split_header *)split_header;
-    const uint64_t per_sm = job->n / ((uint64_t)queue->nsms * SPLIT_CTAS_PER_SM) / SPLIT_THREADS * SPLIT_THREADS;
-    split.tile_items = (uint32_t)min_u64(per_sm < SPLIT_THREADS ? SPLIT_THREADS : per_sm, partition_shape<KEY>::ITEMS);
     job->only_if = &split.header->too_big;
-    return launch_split<KEY>(&split, queue);
+
+    const size_t histogram = sizeof(uint32_t) << (split.coarse_bits + split.fine_bits);
+    const size_t cleared = (size_t)((char *)split.header->cursor - (char *)job->header) + histogram;
+    const cudaError_t error = cudaMemsetAsync(job->header, 0, cleared, (cudaStream_t)queue->stream);
+    if (error != cudaSuccess) return error;
+    if constexpr (MOVES)
+        return launch_split<KEY>(&split, queue);
+    else
+        return launch_counting<KEY>(&split, queue);
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
@@ -305,7 +307,7 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_buffers(&job, args, sizeof(KEY));
     if (is_small<KEY>(&job)) {
         job.rows = (uint32_t)((args->n + SORT_SMALL_THREADS - 1) / SORT_SMALL_THREADS);
-        return launch_small<KEY>(&job, (cudaStream_t)queue->stream);
+        return launch_small<KEY>(&job, queue);
     }
     const struct sort_scratch layout = layout_scratch(queue, args->n, sizeof(KEY), args->value_nbytes, job.drop_keys);
     void *indices = (char *)scratch + layout.indices;
@@ -313,8 +315,7 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     set_tiles(&job, queue, sizeof(KEY), word);
 
-    cudaError_t error = cudaSuccess;
-    if constexpr (sizeof(KEY) >= 4) error = try_split<KEY>(&job, queue, args, (char *)scratch + layout.split);
+    cudaError_t error = try_split<KEY>(&job, queue, args, (char *)scratch + layout.split);
     if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
     if (error != cudaSuccess || !is_gathered(args)) return error;
     return launch_gather(&job, args, indices, queue);

@@ -103,6 +103,16 @@ template <typename KEY> static __device__ __forceinline__ void sort_window(KEY (
     } while (!__all_sync(~0u, ordered));
 }
 
+/* Within a bucket the top bits are known; a key is kept as its image without them, shifted up, so that there is room for a rank below. */
+template <typename KEY> struct bucket_keys {
+    const struct key_order<KEY> order;
+    const uint32_t bits; /* of the bucket */
+    const KEY bucket;    /* its number, where it belongs in an image */
+
+    __device__ __forceinline__ KEY rank_mask() const { return (KEY)(((KEY)1 << bits) - 1); }
+    __device__ __forceinline__ KEY key_of(KEY shifted) const { return order.key_of_image((KEY)(shifted >> bits | bucket)); }
+};
+
 /* Where a bucket lies in the output. Slot i of a window's memory is out[i]; [first, end) of it are keys. */
 template <typename KEY> struct bucket_slots {
     KEY *out;
@@ -117,10 +127,10 @@ template <typename KEY> union key_piece {
 /* Writes 16 bytes, whole if they are all keys. */
 template <typename KEY>
 static __device__ __forceinline__ void put_piece(const struct bucket_slots<KEY> &slots, uint32_t slot, key_piece<KEY> piece,
-                                                 const struct key_order<KEY> &order) {
+                                                 const struct bucket_keys<KEY> &bucket) {
     constexpr uint32_t N = 16 / sizeof(KEY);
 #pragma unroll
-    for (uint32_t i = 0; i < N; i++) piece.key[i] = order.key_of_image(piece.key[i]);
+    for (uint32_t i = 0; i < N; i++) piece.key[i] = bucket.key_of(piece.key[i]);
     if (slot >= slots.first && slot + N <= slots.end) {
         *(uint4 *)(slots.out + slot) = piece.word;
         return;
@@ -134,7 +144,7 @@ static __device__ __forceinline__ void put_piece(const struct bucket_slots<KEY> 
 /* Writes the window's middle. Neighbouring lanes first swap half of their pieces, so that each store fills whole 32-byte sectors. */
 template <typename KEY>
 static __device__ __forceinline__ void put_window(const struct bucket_slots<KEY> &slots, uint32_t window_slot,
-                                                  const KEY (&keys)[WINDOW_LANE_KEYS], const struct key_order<KEY> &order) {
+                                                  const KEY (&keys)[WINDOW_LANE_KEYS], const struct bucket_keys<KEY> &bucket) {
     constexpr int N = 16 / sizeof(KEY), PIECES = WINDOW_LANE_KEYS / N;
     const uint32_t lane = threadIdx.x % 32, odd = lane % 2;
     const uint32_t pair_slot = window_slot + (lane - odd) * WINDOW_LANE_KEYS;
@@ -150,17 +160,17 @@ static __device__ __forceinline__ void put_window(const struct bucket_slots<KEY>
         }
         if (!middle) continue;
         const uint32_t slot = pair_slot + (2 * q + odd) * N; /* in the even lane's keys */
-        put_piece(slots, slot, odd ? got : mine, order);
-        put_piece(slots, slot + WINDOW_LANE_KEYS, odd ? mine : got, order);
+        put_piece(slots, slot, odd ? got : mine, bucket);
+        put_piece(slots, slot + WINDOW_LANE_KEYS, odd ? mine : got, bucket);
     }
 }
 
 /* ---- a bucket ---------------------------------------------------------------------------------------------------------------- */
 
-/* The slow way, whatever the keys: stable passes over the remaining bits. In and out: s_keys [n]. */
+/* The slow way, whatever the keys: stable passes over all bits from lo_bit up. In and out: s_keys [n]. */
 template <typename SHAPE, typename KEY>
 static __device__ __noinline__ void sort_by_passes(KEY *s_keys, struct digit_counter *counters, uint32_t *s_sums, uint32_t n,
-                                                   uint32_t nbits) {
+                                                   uint32_t lo_bit) {
     const struct cta_memory<KEY> memory = { counters, s_sums, s_keys, NULL };
     const uint32_t warp = threadIdx.x / 32, rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, start = warp * 32 * rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, rows, n);
@@ -169,9 +179,8 @@ static __device__ __noinline__ void sort_by_passes(KEY *s_keys, struct digit_cou
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) images[row] = items.has(row) ? s_keys[start + row * 32] : (KEY)0;
     __syncthreads(); /* all keys are in registers before the first exchange */
-    for (uint32_t shift = 0; shift < nbits; shift += SORT_DIGIT_BITS) {
-        const uint32_t mask = (1u << min(nbits - shift, (uint32_t)SORT_DIGIT_BITS)) - 1;
-        reorder_by_digit<SHAPE::WARPS>(images, no_places, items, start, n, memory, shift, mask);
+    for (uint32_t shift = lo_bit; shift < sizeof(KEY) * 8; shift += SORT_DIGIT_BITS) {
+        reorder_by_digit<SHAPE::WARPS>(images, no_places, items, start, n, memory, shift, SORT_DIGITS - 1);
     }
 }
 
@@ -183,12 +192,13 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     __shared__ uint32_t s_sums[32];
     uint32_t *s_bins = (uint32_t *)s_memory;
     KEY *s_slots = (KEY *)(s_memory + SHAPE::BINS_NBYTES);
+    wait_for_predecessor();
     if (job.header->too_big) return;
 
     const uint32_t start = job.header->start[blockIdx.x], n = job.header->start[blockIdx.x + 1] - start;
     if (n == 0) return;
-    const uint32_t nbits = bucket_shift<KEY>(job), bin_bits = min(nbits, (uint32_t)SHAPE::BIN_BITS);
-    const uint32_t bin_shift = nbits - bin_bits, bin_mask = (1u << bin_bits) - 1;
+    const uint32_t bits = job.coarse_bits + job.fine_bits, bin_shift = sizeof(KEY) * 8 - SHAPE::BIN_BITS;
+    const struct bucket_keys<KEY> bucket = { key_order<KEY>(job), bits, (KEY)((KEY)blockIdx.x << bucket_shift<KEY>(job)) };
     const KEY *src = (const KEY *)(job.coarse_bits ? job.out : job.tmp) + start + threadIdx.x;
     KEY images[ROWS];
 #pragma unroll
@@ -197,7 +207,8 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     __syncthreads(); /* zeroes before counts; and all keys are in registers, so that the bucket may be overwritten */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (row * THREADS + threadIdx.x < n) atomicAdd(&s_bins[digit_of(images[row], bin_shift, bin_mask)], 1);
+        images[row] <<= bits;
+        if (row * THREADS + threadIdx.x < n) images[row] |= atomicAdd(&s_bins[images[row] >> bin_shift], 1) & bucket.rank_mask();
     }
     __syncthreads();                                                                          /* all counts */
     const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums)); /* also: all starts */
@@ -211,13 +222,13 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     for (uint32_t i = slots.end + threadIdx.x; i < nwindows * WINDOW_STEP + 2 * WINDOW_HALO; i += THREADS) s_slots[i] = (KEY) ~(KEY)0;
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (row * THREADS + threadIdx.x < n)
-            s_slots[slots.first + atomicAdd(&s_bins[digit_of(images[row], bin_shift, bin_mask)], 1)] = images[row];
+        const uint32_t rank = (uint32_t)(images[row] & bucket.rank_mask()), item = row * THREADS + threadIdx.x;
+        const uint32_t place = deep ? item : s_bins[images[row] >> bin_shift] + rank;
+        if (item < n) s_slots[slots.first + place] = (KEY)(images[row] - rank);
     }
-    __syncthreads(); /* all keys are in their bins */
-    if (deep) sort_by_passes<SHAPE>(s_slots + slots.first, (struct digit_counter *)s_memory, s_sums, n, nbits);
+    __syncthreads(); /* all keys are in their bins; or, if some bin is deep, just there */
+    if (deep) sort_by_passes<SHAPE>(s_slots + slots.first, (struct digit_counter *)s_memory, s_sums, n, bits);
 
-    const struct key_order<KEY> order(job);
     for (uint32_t window = threadIdx.x / 32; window < nwindows; window += SHAPE::WARPS) {
         KEY keys[WINDOW_LANE_KEYS];
         const uint4 *words = (const uint4 *)(s_slots + window * WINDOW_STEP) + threadIdx.x % 32 * (WINDOW_LANE_KEYS * sizeof(KEY) / 16);
@@ -229,7 +240,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
             for (uint32_t k = 0; k < 16 / sizeof(KEY); k++) keys[i * (16 / sizeof(KEY)) + k] = piece.key[k];
         }
         sort_window(keys);
-        put_window(slots, window * WINDOW_STEP, keys, order);
+        put_window(slots, window * WINDOW_STEP, keys, bucket);
     }
 }
 

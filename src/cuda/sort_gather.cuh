@@ -7,12 +7,14 @@
 
 #include <stdint.h>
 
+#include "sort_launch.cuh"
 #include "sort_tuning.h"
 
 /* units: of a value; lanes: of a group, a power of two. */
 template <typename UNIT, typename INDEX>
 __global__ void __launch_bounds__(SORT_GATHER_THREADS)
     sort_gather(UNIT *out, const UNIT *in, const INDEX *indices, const uint64_t n, const uint32_t units, const uint32_t lanes) {
+    wait_for_predecessor();
     const uint64_t thread = (uint64_t)blockIdx.x * SORT_GATHER_THREADS + threadIdx.x;
     const uint64_t ngroups = (uint64_t)gridDim.x * SORT_GATHER_THREADS / lanes;
     for (uint64_t i = thread / lanes; i < n; i += ngroups) {

@@ -86,6 +86,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     __shared__ uint32_t s_counts[sizeof(KEY) * HISTOGRAM_WORDS];
     __shared__ uint64_t s_sums[SORT_DIGITS / 32];
     __shared__ bool s_last;
+    wait_for_predecessor();
     if (job.only_if && *job.only_if == 0) return; /* the plan stays as it is: skip everything */
     const uint32_t nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * HISTOGRAM_WORDS;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;

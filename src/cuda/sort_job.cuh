@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "sort_launch.cuh"
 #include "sort_tuning.h"
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
@@ -59,8 +60,9 @@ struct sort_job {
 
     const uint32_t *only_if; /* NULL, or a word that is 0 if the sort has been done in another way */
     struct sort_header *header;
-    uint32_t *states[2];    /* [state_rows][SORT_DIGITS] each */
-    uint32_t state_rows;    /* tiles of the largest portion */
+    uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */
+    uint32_t state_rows; /* tiles of the largest portion */
+    uint32_t ntiles;
     uint32_t portion_tiles; /* tiles of every portion but the last */
     uint32_t nportions;
     uint32_t rows; /* of a tile: SORT_THREADS keys each */

@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint32_t s_places[DIGITS], s_base[DIGITS], s_sums[32];
     KEY *s_tile = (KEY *)s_memory;
+    wait_for_predecessor();
     if (job.header->too_big) return;
 
     const bool two = job.coarse_bits > 0;
@@ -82,11 +83,12 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     KEY images[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++) images[row] = row * SPLIT_THREADS + threadIdx.x < count ? src[row * SPLIT_THREADS] : (KEY)0;
+    struct packed_ranks<ROWS> ranks = {};
     __syncthreads(); /* zeroes before counts */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (!SECOND) images[row] = order.image(images[row]);
-        if (row * SPLIT_THREADS + threadIdx.x < count) atomicAdd(&s_places[digit_of(images[row], shift, mask)], 1);
+        if (row * SPLIT_THREADS + threadIdx.x < count) ranks.set(row, atomicAdd(&s_places[digit_of(images[row], shift, mask)], 1));
     }
     __syncthreads(); /* all counts */
 
@@ -95,7 +97,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     __syncthreads(); /* all places */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (row * SPLIT_THREADS + threadIdx.x < count) s_tile[atomicAdd(&s_places[digit_of(images[row], shift, mask)], 1)] = images[row];
+        if (row * SPLIT_THREADS + threadIdx.x < count) s_tile[s_places[digit_of(images[row], shift, mask)] + ranks.get(row)] = images[row];
     }
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {

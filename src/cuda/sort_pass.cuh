@@ -103,6 +103,17 @@ static __device__ __forceinline__ void copy_tile(const struct sort_job &job, con
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
+/* What the digits' threads tell the others. */
+struct pass_sums {
+    uint64_t base[SORT_DIGITS]; /* where a key of the digit goes, less its place in the tile */
+    uint32_t sums[SORT_DIGITS / 32];
+};
+
+static __host__ __device__ __forceinline__ uint32_t tiles_of_portion(const struct sort_job &job, uint32_t portion) {
+    const uint32_t left = job.ntiles - portion * job.portion_tiles;
+    return left < job.portion_tiles ? left : job.portion_tiles;
+}
+
 /* Zeroes this tile's share of the states that the next launch will look at. */
 static __device__ __forceinline__ void clear_states(uint32_t *states, uint32_t nrows, uint32_t tile, uint32_t ntiles) {
     for (uint32_t row = tile; row < nrows; row += ntiles) {
@@ -122,28 +133,16 @@ static __device__ __forceinline__ uint64_t place_digit(const struct sort_job &jo
     return start;
 }
 
-/* Dynamic shared memory: first the digit counters, then, when every key knows its place, the tile itself: keys, then values. */
+/* Sorts one tile. s_memory: first the digit counters, then, when every key knows its place, the tile itself: keys, then values. */
 template <typename KEY, int VALUE_NBYTES, int ROWS>
-__global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
-    sort_pass(const __grid_constant__ struct sort_job job, const uint32_t pass, const uint32_t portion) {
+static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct pass_plan &plan, uint32_t pass,
+                                                     uint32_t portion, const struct sort_tile<KEY> &tile, uint32_t portion_tile,
+                                                     unsigned char *s_memory, struct pass_sums &s) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
     constexpr int WARPS = SORT_THREADS / 32;
-    const struct pass_plan plan = job.header->plan[pass];
-    if (plan.mode == PASS_SKIP) return;
-
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ uint64_t s_base[SORT_DIGITS]; /* where a key of the digit goes, less its place in the tile */
-    __shared__ uint32_t s_sums[SORT_DIGITS / 32];
-    __shared__ uint32_t s_ticket;
-    if (threadIdx.x == 0) s_ticket = atomicAdd(&job.header->ticket[pass], 1);
-    __syncthreads(); /* the ticket is there */
-    const struct sort_tile<KEY> tile = tile_at<KEY>(job, plan, s_ticket);
-    if (plan.mode == PASS_COPY) return copy_tile<KEY, VALUE_NBYTES>(job, tile);
-
-    const uint32_t portion_tile = s_ticket - portion * job.portion_tiles;
     const uint32_t launch = plan.live * job.nportions + portion;
     uint32_t *states = job.states[launch % 2];
-    clear_states(job.states[(launch + 1) % 2], job.state_rows, portion_tile, gridDim.x);
+    clear_states(job.states[(launch + 1) % 2], job.state_rows, portion_tile, tiles_of_portion(job, portion));
 
     /* the keys of this warp, a row at a time */
     const uint32_t warp = threadIdx.x / 32, warp_start = warp * 32 * job.rows + threadIdx.x % 32;
@@ -167,7 +166,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
         count = sum_warp_counts<WARPS>(counters, threadIdx.x);
         store_relaxed(states + (uint64_t)portion_tile * SORT_DIGITS + threadIdx.x, (portion_tile == 0 ? TILE_UPTO : TILE_OWN) | count);
     }
-    const uint32_t digit_start = scan_digits(count, s_sums);
+    const uint32_t digit_start = scan_digits(count, s.sums);
     if (threadIdx.x < SORT_DIGITS) store_warp_starts<WARPS>(counters, threadIdx.x, digit_start);
     __syncthreads(); /* the starts are there */
     rank_in_tile(ranks, images, warp_counters, shift, mask);
@@ -181,16 +180,48 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
         s_images[ranks.get(row)] = images[row];
         if constexpr (VALUE_NBYTES > 0) s_words[ranks.get(row)] = value_at<WORD>(job, tile, warp_start + row * 32);
     }
-    if (threadIdx.x < SORT_DIGITS) s_base[threadIdx.x] = place_digit(job, pass, portion, portion_tile, states, count) - digit_start;
+    if (threadIdx.x < SORT_DIGITS) s.base[threadIdx.x] = place_digit(job, pass, portion, portion_tile, states, count) - digit_start;
     __syncthreads(); /* the tile is in order, and each digit has its place */
 
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < tile.count; i += SORT_THREADS) {
         const KEY image = s_images[i];
-        const uint64_t place = s_base[digit_of(image, shift, mask)] + i;
+        const uint64_t place = s.base[digit_of(image, shift, mask)] + i;
         if (tile.keys_dst) tile.keys_dst[place] = order.key_of_image(image);
         if constexpr (VALUE_NBYTES > 0) put_value(job, tile, place, s_words[i]);
     }
+}
+
+/* Does a CTA take tile after tile, or one? The former makes skipped passes cheap, but costs registers that values need; and it will not do
+ * if there are several portions, because each is a launch of its own and must take its own tiles only. */
+static __host__ __device__ __forceinline__ bool takes_many_tiles(const struct sort_job &job, int value_nbytes) {
+    return value_nbytes == 0 && job.nportions == 1;
+}
+
+template <typename KEY, int VALUE_NBYTES>
+__global__ void __launch_bounds__(SORT_THREADS, sort_ctas_per_sm(sizeof(KEY), VALUE_NBYTES))
+    sort_pass(const __grid_constant__ struct sort_job job, const uint32_t pass, const uint32_t portion) {
+    wait_for_predecessor();
+    const struct pass_plan plan = job.header->plan[pass];
+    if (plan.mode == PASS_SKIP) return;
+
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct pass_sums s_sums;
+    __shared__ uint32_t s_ticket;
+    do {
+        if (threadIdx.x == 0) s_ticket = atomicAdd(&job.header->ticket[pass], 1);
+        __syncthreads(); /* the ticket is there */
+        const uint32_t ticket = s_ticket, portion_tile = ticket - portion * job.portion_tiles;
+        if (ticket >= job.ntiles) return;
+        const struct sort_tile<KEY> tile = tile_at<KEY>(job, plan, ticket);
+        if (plan.mode == PASS_COPY) {
+            copy_tile<KEY, VALUE_NBYTES>(job, tile);
+        } else {
+            sort_one_tile<KEY, VALUE_NBYTES, sort_rows(sizeof(KEY), VALUE_NBYTES)>(job, plan, pass, portion, tile, portion_tile, s_memory,
+                                                                                   s_sums);
+        }
+        __syncthreads(); /* nobody needs the shared memory any more */
+    } while (takes_many_tiles(job, VALUE_NBYTES));
 }
 
 #endif

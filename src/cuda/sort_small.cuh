@@ -47,6 +47,7 @@ template <typename KEY> __global__ void __launch_bounds__(SORT_SMALL_THREADS, 1)
     typedef small_shape<KEY> SHAPE;
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint32_t s_sums[SORT_DIGITS / 32];
+    wait_for_predecessor();
     uint16_t *s_places = (uint16_t *)(s_memory + SHAPE::AREA_NBYTES);
     const struct cta_memory<KEY> memory = { (struct digit_counter *)s_memory, s_sums, (KEY *)s_memory, s_places };
 

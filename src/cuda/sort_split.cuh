@@ -39,9 +39,14 @@ struct split_job {
     uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
+    bool counting;             /* nothing will be moved: only the counts are wanted (sort_fill.cuh) */
+    uint32_t check_from;       /* counts below this are no cause for concern */
     uint32_t tile_items;       /* of a partition */
     struct split_header *header;
 };
+
+/* Of a 16-bit counter's range. */
+#define COUNTER_HALF 0x8000u
 
 /* A bucket is the top coarse_bits + fine_bits of the image. */
 template <typename KEY> static __device__ __forceinline__ uint32_t bucket_shift(const struct split_job &job) {
@@ -64,23 +69,33 @@ static __device__ __forceinline__ uint32_t scan_threads(uint32_t value, uint32_t
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
-/* Two 16-bit counters a word, so that 2^16 of them fit. A counter that overflows spoils its neighbour, but then its bucket is too big
- * anyway. */
+/* Two 16-bit counters a word, so that 2^16 of them fit. `stop` is not 0 when counting on would be in vain. */
 template <typename KEY> struct bucket_counts {
     const struct split_job &job;
     const struct key_order<KEY> order;
     uint32_t *const words;
+    uint32_t *const stop;
+
+    /* A bucket in which one CTA alone has counted too many is too big. For counting sorts there is no too big: half of the counter's range
+     * is moved to the global one in time, by the one thread that saw the half being reached; should it ever be late, we give up just the
+     * same. */
+    __device__ __forceinline__ void check(uint32_t bucket, uint32_t old) const {
+        if (job.counting && old == COUNTER_HALF - 1) {
+            atomicSub(&words[bucket / 2], COUNTER_HALF << bucket % 2 * 16);
+            atomicAdd(&job.header->cursor[bucket], COUNTER_HALF);
+        }
+        if (old >= job.bucket_max) *stop = job.header->too_big = 1;
+    }
 
     template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
         const uint32_t shift = bucket_shift<KEY>(job);
-        bool overflow = false;
+        if (*(volatile uint32_t *)stop) return;
 #pragma unroll
         for (int i = 0; i < N; i++) {
             const uint32_t bucket = (uint32_t)(order.image(keys[i]) >> shift), half = bucket % 2 * 16;
-            const uint32_t old = atomicAdd(&words[bucket / 2], 1u << half);
-            overflow |= (old >> half & 0xffff) == 0xffff;
+            const uint32_t old = atomicAdd(&words[bucket / 2], 1u << half) >> half & 0xffff;
+            if (old >= job.check_from) check(bucket, old);
         }
-        if (overflow) job.header->too_big = 1;
     }
 };
 
@@ -102,7 +117,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
         sum += sum4(counts);
         largest = max(largest, max4(counts));
     }
-    if (largest > job.bucket_max) job.header->too_big = 1;
+    if (!job.counting && largest > job.bucket_max) job.header->too_big = 1;
     const uint32_t warp_sum = __reduce_add_sync(~0u, sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
@@ -146,10 +161,13 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     extern __shared__ __align__(16) uint32_t s_words[];
     __shared__ uint32_t s_sums[32];
     __shared__ bool s_last;
+    __shared__ uint32_t s_stop;
+    wait_for_predecessor();
     const uint32_t nbuckets = 1u << (job.coarse_bits + job.fine_bits);
     for (uint32_t i = threadIdx.x; i < nbuckets / 2; i += blockDim.x) s_words[i] = 0;
+    if (threadIdx.x == 0) s_stop = 0;
     __syncthreads(); /* zeroes before counts */
-    const struct bucket_counts<KEY> counts = { job, key_order<KEY>(job), s_words };
+    const struct bucket_counts<KEY> counts = { job, key_order<KEY>(job), s_words, &s_stop };
     read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
 

@@ -5,11 +5,8 @@
 #ifndef UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
 #define UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
 
-#include <cuda_runtime.h>
-#include <stddef.h>
-
-#include "launch.h"
 #include "sort_bucket.cuh"
+#include "sort_fill.cuh"
 #include "sort_partition.cuh"
 
 /* Does a bucket of this many keys on average keep below the limit, if the keys are spread at random? Six standard deviations are allowed
@@ -23,35 +20,21 @@ static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
     return bits;
 }
 
-template <typename KEY, typename SHAPE> static cudaError_t launch_buckets(const struct split_job *job, cudaStream_t stream) {
-    const cudaError_t error =
-        cudaFuncSetAttribute(split_buckets<KEY, SHAPE>, cudaFuncAttributeMaxDynamicSharedMemorySize, SHAPE::SHARED_NBYTES);
-    if (error != cudaSuccess) return error;
-    split_buckets<KEY, SHAPE><<<1u << (job->coarse_bits + job->fine_bits), SHAPE::THREADS, SHAPE::SHARED_NBYTES, stream>>>(*job);
-    return cudaGetLastError();
+template <typename KEY, typename SHAPE> static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
+    return launch_next(queue, split_buckets<KEY, SHAPE>, 1u << (job->coarse_bits + job->fine_bits), SHAPE::THREADS, SHAPE::SHARED_NBYTES,
+                       *job);
 }
 
-template <typename KEY, bool SECOND> static cudaError_t launch_partition(const struct split_job *job, cudaStream_t stream) {
-    const int shared = (int)(job->tile_items * sizeof(KEY));
-    const cudaError_t error = cudaFuncSetAttribute(split_partition<KEY, SECOND>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
-    if (error != cudaSuccess) return error;
+template <typename KEY, bool SECOND> static cudaError_t launch_partition(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t nctas = (job->n + job->tile_items - 1) / job->tile_items + (SECOND ? 1u << job->coarse_bits : 0);
-    split_partition<KEY, SECOND><<<nctas, SPLIT_THREADS, (uint32_t)shared, stream>>>(*job);
-    return cudaGetLastError();
+    return launch_next(queue, split_partition<KEY, SECOND>, nctas, SPLIT_THREADS, (uint32_t)(job->tile_items * sizeof(KEY)), *job);
 }
 
 template <typename KEY> static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
-    const cudaStream_t stream = (cudaStream_t)queue->stream;
-    const uint32_t nbuckets = 1u << (job->coarse_bits + job->fine_bits);
-    cudaError_t error = cudaMemsetAsync(job->header, 0, offsetof(struct split_header, cursor) + nbuckets * sizeof(uint32_t), stream);
-    if (error == cudaSuccess) {
-        error = cudaFuncSetAttribute(split_histogram<KEY>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)nbuckets * 2);
-    }
-    if (error != cudaSuccess) return error;
+    const uint32_t counters_nbytes = 2u << (job->coarse_bits + job->fine_bits);
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    split_histogram<KEY><<<nctas, SPLIT_HISTOGRAM_THREADS, nbuckets * 2, stream>>>(*job);
-    return cudaGetLastError();
+    return launch_next(queue, split_histogram<KEY>, nctas, SPLIT_HISTOGRAM_THREADS, counters_nbytes, *job);
 }
 
 /* Shapes of the last step, by the size of buckets. */
@@ -74,23 +57,39 @@ template <typename KEY> static bool choose_split(struct split_job *job, const st
             if (bits > most[partitions - 1]) continue;
             job->coarse_bits = partitions == 1 ? 0 : bits / 2;
             job->fine_bits = bits - job->coarse_bits;
-            job->bucket_max = limits[shape];
+            job->bucket_max = job->check_from = limits[shape];
             return true;
         }
     }
     return false;
 }
 
+/* The same for keys of 1 and 2 bytes: every value is a bucket. */
+template <typename KEY> static bool choose_counting(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
+    if (args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8 || queue->arch < 90 || queue->arch >= 120) return false;
+    if (args->n < (sizeof(KEY) == 1 ? COUNTING_MIN_BYTES : COUNTING_MIN_PAIRS) || args->n > UINT32_MAX - FILL_KEYS) return false;
+    job->fine_bits = sizeof(KEY) * 8;
+    job->counting = true;
+    job->check_from = COUNTER_HALF - 1;
+    job->bucket_max = 2 * COUNTER_HALF - 1;
+    return true;
+}
+
+template <typename KEY> static cudaError_t launch_counting(const struct split_job *job, const struct cuda_queue *queue) {
+    const cudaError_t error = launch_split_histogram<KEY>(job, queue);
+    if (error != cudaSuccess) return error;
+    return launch_next(queue, split_fill<KEY>, (job->n + FILL_KEYS - 1) / FILL_KEYS, FILL_THREADS, 0, *job);
+}
+
 template <typename KEY> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {
     typedef split_shapes<KEY> SHAPES;
-    const cudaStream_t stream = (cudaStream_t)queue->stream;
     cudaError_t error = launch_split_histogram<KEY>(job, queue);
-    if (error == cudaSuccess) error = launch_partition<KEY, false>(job, stream);
-    if (error == cudaSuccess && job->coarse_bits) error = launch_partition<KEY, true>(job, stream);
+    if (error == cudaSuccess) error = launch_partition<KEY, false>(job, queue);
+    if (error == cudaSuccess && job->coarse_bits) error = launch_partition<KEY, true>(job, queue);
     if (error != cudaSuccess) return error;
-    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, typename SHAPES::LITTLE>(job, stream);
-    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, typename SHAPES::MIDDLE>(job, stream);
-    return launch_buckets<KEY, typename SHAPES::BIG>(job, stream);
+    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, typename SHAPES::LITTLE>(job, queue);
+    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, typename SHAPES::MIDDLE>(job, queue);
+    return launch_buckets<KEY, typename SHAPES::BIG>(job, queue);
 }
 
 #endif

@@ -6,12 +6,14 @@
 #define SORT_DIGITS     256 /* 1 << SORT_DIGIT_BITS */
 #define SORT_MAX_PASSES 8   /* 64-bit keys */
 
-/* A pass: threads a CTA, CTAs a multiprocessor, and rows (keys a thread) by key width, bounded by registers: a row costs a key and half a
- * word for its rank. The launcher takes fewer rows where shared memory (older GPUs) or parallelism (small n) calls for it. */
-#define SORT_THREADS      512
-#define SORT_CTAS_PER_SM  2
-#define SORT_ROWS_NARROW  24 /* keys of 1, 2 and 4 bytes */
-#define SORT_ROWS_WIDE    16 /* keys of 8 bytes */
+/* A pass: threads a CTA; CTAs a multiprocessor and rows (keys a thread) by the bytes of a key and of the word that stands for its value.
+ * Registers bound the rows: a row costs a key and half a word for its rank. The launcher takes fewer rows where shared memory (older GPUs)
+ * or parallelism (small n) calls for it. */
+#define SORT_THREADS 512
+static constexpr __host__ __device__ int sort_ctas_per_sm(int key_nbytes, int word_nbytes) {
+    return key_nbytes < 8 && word_nbytes > 0 ? 3 : 2;
+}
+static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbytes) { return key_nbytes == 8 || word_nbytes > 0 ? 16 : 24; }
 #define SORT_MIN_ROWS     2
 #define SORT_TILES_PER_SM 2 /* below this many full tiles a multiprocessor, tiles shrink */
 
@@ -42,10 +44,16 @@
 #define SPLIT_MAX_BITS          16
 #define SPLIT_HISTOGRAM_THREADS 1024
 
+/* Keys of 1 and 2 bytes are counted and written anew (sort_fill.cuh): from this many on, and this many a CTA. */
+#define COUNTING_MIN_BYTES 8192
+#define COUNTING_MIN_PAIRS (1u << 20)
+#define FILL_THREADS       512
+#define FILL_KEYS          16384
+
 /* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
 #define SPLIT_THREADS     512
 #define SPLIT_CTAS_PER_SM 2
-#define SPLIT_ROWS_NARROW 24
-#define SPLIT_ROWS_WIDE   12
+#define SPLIT_ROWS_NARROW 32
+#define SPLIT_ROWS_WIDE   16
 
 #endif

@@ -1,0 +1,40 @@
+/* sort_launch.cuh: launching kernels one after the other, the next one's start-up beneath the last one's end.
+ *
+ * A sort is a chain of short kernels. From sm_90 on, a kernel may be launched while its predecessor still runs (programmatic dependent
+ * launch); it then waits, on the device, until all that its predecessor wrote can be seen. Every kernel of a chain must wait, also one that
+ * has nothing to do: else its successor would not be waiting for the kernels before it. Source: CUDA C++ Programming Guide, Programmatic
+ * dependent launch and synchronization. */
+#ifndef UPSWEEP_CUDA_SORT_LAUNCH_CUH
+#define UPSWEEP_CUDA_SORT_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+#include "launch.h"
+
+/* First statement of every kernel launched by launch_next(). */
+static __device__ __forceinline__ void wait_for_predecessor() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;"); /* the next kernel may start up (and wait) once all CTAs of this one have begun */
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static cudaError_t launch_next(const struct cuda_queue *queue, void (*kernel)(PARAMETERS...), uint32_t nctas, uint32_t nthreads,
+                               uint32_t shared_nbytes, const ARGUMENTS &...arguments) {
+    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_nbytes);
+    if (error != cudaSuccess) return error;
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(nctas);
+    config.blockDim = dim3(nthreads);
+    config.dynamicSmemBytes = shared_nbytes;
+    config.stream = (cudaStream_t)queue->stream;
+    config.attrs = &overlap;
+    config.numAttrs = queue->arch >= 90;
+    return cudaLaunchKernelEx(&config, kernel, (PARAMETERS)arguments...);
+}
+
+#endif
