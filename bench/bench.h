@@ -153,8 +153,9 @@ struct place {
     bool (*upload)(void *dst, const void *src, size_t nbytes);
     bool (*download)(void *dst, const void *src, size_t nbytes);
     bool (*poison)(void *p, size_t nbytes);
-    bool (*copy)(void *dst, const void *src, size_t nbytes, uint32_t nthreads); /* the yardstick: queues or does it */
-    void *(*stream)(void);                                                      /* as upsweep_options wants it */
+    /* The yardstick: queues or does a copy. On the CPU by so many threads and, if past_caches, with stores that do not go through them. */
+    bool (*copy)(void *dst, const void *src, size_t nbytes, uint32_t nthreads, bool past_caches);
+    void *(*stream)(void); /* as upsweep_options wants it */
     bool (*sync)(void);
     /* Samples: open prepares (and captures, for graphs: false if the work cannot be captured), each sample is of one call, on average. */
     bool (*watch_open)(struct watch *watch);

@@ -42,8 +42,8 @@ static const char help_text[] =
     "  --json FILE      write the rows as lines of JSON\n"
     "  --csv FILE       write the rows as comma-separated values\n"
     "  --compare FILE   say what got faster or slower, beyond the noise, since an earlier run (its JSON lines)\n"
-    "  --row-seconds S  time for the samples of a row (default 0.05, with --full 0.1)\n"
-    "  --call-ms MS     leave out what takes longer for one call (default 200, with --full 1500)\n"
+    "  --row-seconds S  time for the samples of a row (default 0.05)\n"
+    "  --call-ms MS     leave out what takes longer for one call (default 200, with --full 400)\n"
     "\n"
     "These replace an axis in every group:\n" AXIS_TABLE(AXIS_HELP) "\n"
                                                                     "Exit status: 0 good, 1 a result was wrong, 2 an error.\n";
@@ -134,8 +134,8 @@ static int parse_options(struct bench *bench, int argc, char **argv) {
         fprintf(stderr, "upsweep-bench: takes no arguments, but got '%s' (see --help)\n", argv[optind]);
         status = EXIT_ERROR;
     }
-    if (bench->limits.row_s <= 0) bench->limits.row_s = bench->full ? 0.1 : 0.05;
-    if (bench->limits.call_ms <= 0) bench->limits.call_ms = bench->full ? 1500 : 200;
+    if (bench->limits.row_s <= 0) bench->limits.row_s = 0.05;
+    if (bench->limits.call_ms <= 0) bench->limits.call_ms = bench->full ? 400 : 200;
     return status;
 }
 

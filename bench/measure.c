@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MIN_SAMPLES = 3, STEADY_SAMPLES = 10 };
+enum { MIN_SAMPLES = 3, FIRST_SAMPLES = 5, STEADY_SAMPLES = 10 };
 
 static double now_s(void) {
     struct timespec t;
@@ -174,7 +174,8 @@ bool measure_call(const struct subject *subject, struct data *data, const struct
 
 /* ---- rungs ------------------------------------------------------------------------------------------------------------------- */
 
-/* A rung keeps its own time: a few repeats tell how long it takes, then as many as fit. The first of each is a warm-up. */
+/* A rung keeps its own time: a few repeats tell how long it takes, then as many as fit, unless they agree already. The first of each run is
+ * a warm-up. */
 static bool run_rung(const struct subject *subject, struct data *data, const struct point *point, uint32_t repeats, struct result *result) {
     double samples_ms[MAX_SAMPLES];
     struct ladder_job job = {.in = data->in,
@@ -197,10 +198,11 @@ static bool run_rung(const struct subject *subject, struct data *data, const str
 bool measure_rung(const struct subject *subject, struct data *data, const struct point *point, const struct limits *limits,
                   struct result *result) {
     result->method = subject->backend == LADDER_CUDA ? BY_EVENTS : BY_CLOCK;
-    if (!run_rung(subject, data, point, MIN_SAMPLES, result)) return false;
+    if (!run_rung(subject, data, point, FIRST_SAMPLES, result)) return false;
     summarise(result);
     const double repeats = 1e3 * limits->row_s / (result->median_ms + 1e-6);
-    if (repeats < 2 * MIN_SAMPLES) return true;
+    const double long_ms = 0.1; /* far above what the clocks and the gaps between launches blur */
+    if (repeats < 2 * FIRST_SAMPLES || (result->median_ms > long_ms && result->spread < 0.01)) return true;
     if (!run_rung(subject, data, point, repeats < MAX_SAMPLES / 2 ? (uint32_t)repeats : MAX_SAMPLES / 2, result)) return false;
     summarise(result);
     return true;

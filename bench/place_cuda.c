@@ -53,8 +53,9 @@ static bool transfer(void *dst, const void *src, size_t nbytes) {
 
 static bool poison(void *p, size_t nbytes) { return good(cudaMemsetAsync(p, 0xAB, nbytes, gpu.stream)); }
 
-static bool copy(void *dst, const void *src, size_t nbytes, uint32_t nthreads) {
+static bool copy(void *dst, const void *src, size_t nbytes, uint32_t nthreads, bool past_caches) {
     (void)nthreads;
+    (void)past_caches;
     return good(cudaMemcpyAsync(dst, src, nbytes, cudaMemcpyDeviceToDevice, gpu.stream));
 }
 
