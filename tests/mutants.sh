@@ -62,7 +62,7 @@ mutant() {
 }
 
 # The sources as they are pass: otherwise every bug would be "caught".
-for test in scan compact sort errors context; do
+for test in scan compact sort errors scratch context; do
     run $test || { cat "$work/log"; echo "mutants.sh: test_$test fails without a planted bug"; exit 1; }
 done
 
@@ -100,6 +100,7 @@ mutant quick errors src/check.c 's/a_end <= b_start || b_end <= a_start/a_end <=
 mutant full errors src/check.c 's/a.n > (uint64_t)PTRDIFF_MAX \/ a.elem_nbytes/a.n * a.elem_nbytes > (uint64_t)PTRDIFF_MAX/' 'a size that overflows passes'
 mutant full errors src/check.c 's/n > 0 \&\& (base > highest || n - 1 > highest - base)/n > 0 \&\& base + (n - 1) > highest/' 'a base that overflows passes'
 mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'the least constant of a type is refused'
+mutant full scratch src/cpu/compact.c 's/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks) \* ntasks/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks)/' 'scratch for one thread only'
 mutant quick context src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
 mutant full context src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
 

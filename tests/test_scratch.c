@@ -1,0 +1,136 @@
+/* test_scratch.c: scratch of exactly the announced size is enough, nothing beyond it is touched, one byte less is refused with a sentence
+ * that says what is needed, and the size never shrinks as n grows. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "harness.h"
+
+static const struct place at_end = {AT_END, 0}, at_start = {AT_START, 0};
+
+/* What the calls work on, in context memory. */
+static struct arguments {
+    void *in, *out, *values_in, *values_out;
+    uint8_t *flags;
+    uint64_t *count;
+} a;
+
+struct scratch_case {
+    const char *name;
+    upsweep_primitive primitive;
+    size_t item_nbytes, value_nbytes;
+};
+
+static const struct scratch_case scratch_cases[] = {
+    {"scan i32", UPSWEEP_PRIM_SCAN, 4, 0},
+    {"scan f64", UPSWEEP_PRIM_SCAN, 8, 0},
+    {"compact i32", UPSWEEP_PRIM_COMPACT, 4, 0},
+    {"compact records", UPSWEEP_PRIM_COMPACT, 100, 0},
+    {"partition i32", UPSWEEP_PRIM_PARTITION, 4, 0},
+    {"partition records", UPSWEEP_PRIM_PARTITION, 100, 0},
+    {"sort i32", UPSWEEP_PRIM_SORT, 4, 0},
+    {"sort f64", UPSWEEP_PRIM_SORT, 8, 0},
+    {"sort u8", UPSWEEP_PRIM_SORT, 1, 0},
+    {"sort u16", UPSWEEP_PRIM_SORT, 2, 0},
+    {"pairs i32, 8", UPSWEEP_PRIM_SORT, 4, 8},
+    {"pairs i32, 100", UPSWEEP_PRIM_SORT, 4, 100},
+    {"argsort i32 u32", UPSWEEP_PRIM_ARGSORT, 4, 4},
+    {"argsort f64 u64", UPSWEEP_PRIM_ARGSORT, 8, 8},
+};
+enum { SCRATCH_CASES = sizeof scratch_cases / sizeof *scratch_cases };
+
+/* A call of that kind on n elements in the slots. */
+static upsweep_status call_primitive(upsweep_context *c, const struct scratch_case *k, uint64_t n) {
+    const upsweep_type types[] = {[1] = UPSWEEP_U8, [2] = UPSWEEP_U16, [4] = UPSWEEP_I32, [8] = UPSWEEP_F64};
+    const upsweep_type type = k->item_nbytes <= 8 ? types[k->item_nbytes] : UPSWEEP_U8;
+    const upsweep_predicate keep = {UPSWEEP_NONZERO, {0}};
+    switch (k->primitive) {
+    case UPSWEEP_PRIM_SCAN:
+        return upsweep_scan(c, a.out, a.in, n, type, UPSWEEP_ADD, UPSWEEP_INCLUSIVE);
+    case UPSWEEP_PRIM_COMPACT:
+        if (k->item_nbytes > 8) return upsweep_compact_flags(c, a.out, a.count, a.in, a.flags, n, k->item_nbytes);
+        return upsweep_compact(c, a.out, a.count, a.in, n, type, &keep);
+    case UPSWEEP_PRIM_PARTITION:
+        if (k->item_nbytes > 8) return upsweep_partition_flags(c, a.out, a.count, a.in, a.flags, n, k->item_nbytes);
+        return upsweep_partition(c, a.out, a.count, a.in, n, type, &keep);
+    case UPSWEEP_PRIM_SORT:
+        if (k->value_nbytes == 0) return upsweep_sort(c, a.out, a.in, n, type, NULL);
+        return upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, type, k->value_nbytes, NULL);
+    default:
+        return upsweep_argsort(c, a.values_out, a.in, n, type, k->value_nbytes == 4 ? UPSWEEP_U32 : UPSWEEP_U64, NULL);
+    }
+}
+
+static void lay_out(struct setup *s, uint64_t n, size_t each) {
+    struct rng rng = {n};
+    unsigned char *bytes = must_malloc(each * n);
+    rng_fill(&rng, bytes, each * n);
+    a.in = put(s, SLOT_IN, at_end, bytes, each * n);
+    a.out = put(s, SLOT_OUT, at_end, NULL, each * n);
+    a.values_in = put(s, SLOT_VALUES_IN, at_end, bytes, each * n);
+    a.values_out = put(s, SLOT_VALUES_OUT, at_end, NULL, each * n);
+    a.flags = put(s, SLOT_FLAGS, at_end, bytes, n);
+    a.count = put(s, SLOT_COUNT, at_end, NULL, sizeof *a.count);
+    free(bytes);
+}
+
+/* The announced size suffices and nothing beyond it is touched; one byte less is refused, and the sentence says what is needed. */
+static void check_scratch(struct setup *s, const struct scratch_case *k, uint64_t n, struct place place) {
+    uint64_t nbytes = 0;
+    case_begin("scratch of %s, n %" PRIu64 ", side %d", k->name, n, (int)place.side);
+    setup_enter(s);
+    CHECK_OK(upsweep_scratch_size(s->ctx, &nbytes, k->primitive, n, k->item_nbytes, k->value_nbytes));
+    const size_t laid = place.side == AT_END ? (nbytes + 255) / 256 * 256 : nbytes; /* so that the start is aligned */
+    void *scratch = put(s, SLOT_SCRATCH, place, NULL, laid);
+    CHECK_OK(upsweep_set_scratch(s->ctx, nbytes ? scratch : NULL, nbytes));
+    CHECK_OK(call_primitive(s->ctx, k, n));
+    CHECK(take(s, SLOT_SCRATCH, NULL));
+    if (nbytes > 0) {
+        char needed[32];
+        snprintf(needed, sizeof needed, "%" PRIu64, nbytes);
+        CHECK_OK(upsweep_set_scratch(s->ctx, scratch, nbytes - 1));
+        const upsweep_status status = call_primitive(s->ctx, k, n);
+        CHECK(status == UPSWEEP_ERR_SCRATCH);
+        CHECK(strstr(upsweep_error(s->ctx), needed) != NULL);
+    }
+    CHECK_OK(upsweep_set_scratch(s->ctx, NULL, 0));
+    CHECK_OK(call_primitive(s->ctx, k, n));
+}
+
+static void test_scratch(struct setup *s) {
+    static const uint64_t sizes[] = {1, 63, 1000, 20001, 300001}; /* the last one on several threads, without the large records */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t each = i < 4 ? 104 : 8;
+        lay_out(s, sizes[i], each);
+        for (size_t k = 0; k < SCRATCH_CASES; k++) {
+            const struct scratch_case *c = &scratch_cases[k];
+            if (c->item_nbytes <= each && c->value_nbytes <= each) check_scratch(s, c, sizes[i], k & 1 ? at_start : at_end);
+        }
+    }
+}
+
+/* Never less for a larger n, up to sizes whose scratch no memory has: there it fails, and goes on failing. */
+static void test_growth(struct setup *s) {
+    for (size_t k = 0; k < SCRATCH_CASES; k++) {
+        const struct scratch_case *x = &scratch_cases[k];
+        case_begin("scratch of %s grows with n", x->name);
+        setup_enter(s);
+        uint64_t before = 0;
+        bool failed = false;
+        for (uint64_t n = 0; n < UINT64_MAX / 9 * 8; n += n / 8 + 1) {
+            uint64_t nbytes = 0;
+            const upsweep_status status = upsweep_scratch_size(s->ctx, &nbytes, x->primitive, n, x->item_nbytes, x->value_nbytes);
+            if (!CHECK(status == UPSWEEP_ERR_SIZE || (status == UPSWEEP_OK && !failed && nbytes >= before))) break;
+            failed = status != UPSWEEP_OK;
+            before = nbytes;
+        }
+    }
+}
+
+int main(void) {
+    harness_begin(true);
+    FOR_EACH_SETUP(s) {
+        test_scratch(s);
+        test_growth(s);
+    }
+    return harness_end();
+}
