@@ -43,7 +43,7 @@ class Run:
             for line in lines:
                 row = json.loads(line)
                 if "machine" in row:
-                    self.machine = row["machine"]
+                    self.machine.update(row["machine"])
                 else:
                     self.rows.append(row)
 
@@ -113,10 +113,12 @@ def name_of(backend, algorithm, both):
 
 def label_ends(ax, ends, gap=10.5):
     """Names at the right end of each line, pushed apart so that none covers another. ends: [(x, y, text, colour)]"""
-    if not ends:
-        return
     ax.figure.canvas.draw()
-    right = max(x for x, _, _, _ in ends)
+    for right in {x for x, _, _, _ in ends}:
+        label_column(ax, right, [end for end in ends if end[0] == right], gap)
+
+
+def label_column(ax, right, ends, gap):
     placed = sorted(((ax.transData.transform((x, y))[1], x, y, text, colour) for x, y, text, colour in ends), reverse=True)
     heights, ceiling = [], float("inf")
     for height, *_ in placed:
@@ -128,10 +130,7 @@ def label_ends(ax, ends, gap=10.5):
         floor = heights[i] + gap
     for height, (_, x, y, text, colour) in zip(heights, placed):
         at = ax.transData.inverted().transform((0, height))[1]
-        ax.annotate(text, xy=(x, y), xytext=(right, at), textcoords="data", color=colour, fontsize=7.5, va="center", ha="left",
-                    annotation_clip=False, xycoords="data",
-                    arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4, "alpha": 0.6, "shrinkA": 0, "shrinkB": 0}
-                    if x < right or abs(height - ax.transData.transform((x, y))[1]) > 3 else None)
+        ax.annotate(text, xy=(right, at), color=colour, fontsize=7.5, va="center", ha="left", annotation_clip=False)
 
 
 def draw_curves(ax, curves, both=True, names=True):
@@ -174,7 +173,7 @@ def time_against_size(run, options, group, name, title):
 
 
 def scan_size(run, options):
-    time_against_size(run, options, "scan-size", "scan-size", "Scan of i32: time against size (dots: 2^k - 3 elements)")
+    time_against_size(run, options, "scan-size", "scan-size", "Scan of i32: time against size (dots: three elements less than a power of two)")
 
 
 def compact_size(run, options):
@@ -245,12 +244,12 @@ def compact_parts(run, options):
         ax.set_title(f"{power_label(n)} elements", fontsize=8.5, pad=12)
         ax.grid(False)
     axes[0][0].yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:.0f} %" if y <= 1 else ""))
-    axes[0][0].legend(loc="lower left", fontsize=7, framealpha=0.9)
+    axes[0][-1].legend(*axes[0][0].get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=7, frameon=False)
     save(fig, run, options, "compact-parts")
 
 
 def sort_bits(run, options):
-    rows = run.where(group="sort-bits")
+    rows = run.where(group="sort-bits", n=1 << 20)
     rows = [row for row in rows if len({r["num_bits"] for r in rows if (r["backend"], r["algorithm"]) == (row["backend"], row["algorithm"])}) > 2]
     if not rows:
         return
@@ -265,43 +264,43 @@ def sort_bits(run, options):
 
 def x_copy(run, options):
     """How close to a copy of the same bytes: the library and its closest peers, for scan and for three shares kept."""
-    backend = "cuda" if any(row["backend"] == "cuda" for row in run.rows) else "cpu"
-    panels = [("scan", run.where(group="scan-calls", backend=backend))]
-    panels += [(f"compact, {keep} % kept", run.where(group="compact-calls", backend=backend, keep=keep)) for keep in (10, 50, 90)]
-    if not panels[0][1]:
-        return
-    fig, axes = plt.subplots(1, 4, figsize=(12, 3.8), sharey=True)
-    for ax, (title, rows) in zip(axes, panels):
-        log_x(ax)
-        curves = run.curves([row for row in rows if is_power_of_two(row["n"]) and row["n"] >= 1 << 10], y=lambda row: row["x_copy"])
-        ax.axhline(1, color=BLACK, linewidth=0.8)
-        ax.set_ylim(0, 1.25)
-        draw_curves(ax, curves, both=False)
-        ax.set_title(title)
-    axes[0].set_ylabel("speed, as a share of a copy of the same bytes")
-    save(fig, run, options, "x-copy")
+    for backend, name in (("cuda", "x-copy"), ("cpu", "x-copy-cpu")):
+        panels = [("scan", run.where(group="scan-calls", backend=backend))]
+        panels += [(f"compact, {keep} % kept", run.where(group="compact-calls", backend=backend, keep=keep)) for keep in (10, 50, 90)]
+        panels = [(title, [row for row in rows if is_power_of_two(row["n"]) and row["n"] >= 1 << 10]) for title, rows in panels]
+        if not all(rows for _, rows in panels):
+            continue
+        fig, axes = plt.subplots(1, 4, figsize=(12, 3.8), sharey=True)
+        for ax, (title, rows) in zip(axes, panels):
+            log_x(ax)
+            ax.axhline(1, color=BLACK, linewidth=0.8)
+            ax.set_ylim(0, 1.25)
+            draw_curves(ax, run.curves(rows, y=lambda row: row["x_copy"]), both=False)
+            ax.set_title(title)
+        axes[0].set_ylabel("speed, as a share of a copy of the same bytes")
+        save(fig, run, options, name)
 
 
 def latency(run, options):
-    backend = "cuda" if any(row["backend"] == "cuda" for row in run.rows) else "cpu"
-    panels = [(title, [row for row in run.where(group=group, backend=backend) if row["n"] <= 1 << 16 and is_power_of_two(row["n"])
-                       and row["keep"] in (None, 50)])
-              for title, group in (("scan", "scan-calls"), ("compact, half kept", "compact-calls"), ("sort, u32", "sort-calls"))]
-    panels = [panel for panel in panels if panel[1]]
-    if not panels:
-        return
-    fig, axes = plt.subplots(1, len(panels), figsize=(3.6 * len(panels), 3.8), squeeze=False)
-    for ax, (title, rows) in zip(axes[0], panels):
-        log_x(ax)
-        curves = run.curves(rows)
-        if backend == "cuda":
-            ax.set_ylim(0, 1.1 * max(y for points in curves.values() for _, y in points))
-            ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{1e3 * y:.3g} µs"))
-        else:
-            log_time(ax)
-        draw_curves(ax, curves, both=False)
-        ax.set_title(title)
-    save(fig, run, options, "latency")
+    for backend, name in (("cuda", "latency"), ("cpu", "latency-cpu")):
+        panels = [(title, [row for row in run.where(group=group, backend=backend)
+                           if row["n"] <= 1 << 16 and is_power_of_two(row["n"]) and row["keep"] in (None, 50)])
+                  for title, group in (("scan", "scan-calls"), ("compact, half kept", "compact-calls"), ("sort, u32", "sort-calls"))]
+        panels = [panel for panel in panels if panel[1]]
+        if not panels:
+            continue
+        fig, axes = plt.subplots(1, len(panels), figsize=(3.6 * len(panels), 3.8), squeeze=False)
+        for ax, (title, rows) in zip(axes[0], panels):
+            log_x(ax)
+            curves = run.curves(rows)
+            if backend == "cuda":
+                ax.set_ylim(0, 1.1 * max(y for points in curves.values() for _, y in points))
+                ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{1e3 * y:.3g} µs"))
+            else:
+                log_time(ax)
+            draw_curves(ax, curves, both=False)
+            ax.set_title(title)
+        save(fig, run, options, name)
 
 
 def threads(run, options):

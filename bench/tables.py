@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Fills the tables of a Markdown page from the JSON lines of upsweep-bench, so that every number on it comes from a kept file.
+
+    python3 bench/tables.py PAGE.md RUN.jsonl
+
+The page says where: what is between `<!-- begin NAME -->` and `<!-- end NAME -->` is replaced by the table of that name.
+"""
+import json
+import math
+import re
+import sys
+
+PEER_SLACK = 0.02  # a peer is faster if it takes less than this share less time
+
+
+def read(path):
+    machine, rows = {}, []
+    for line in open(path):
+        row = json.loads(line)
+        if "machine" in row:
+            machine.update(row["machine"])
+        else:
+            rows.append(row)
+    return machine, rows
+
+
+# ---- cells ----
+
+def size(n):
+    for minus in (0, 3):
+        power = math.log2(n + minus)
+        if power == int(power):
+            return f"2^{int(power)}" + (f" - {minus}" if minus else "")
+    return str(n)
+
+
+def time(ms):
+    if ms >= 1:
+        return f"{ms:.3g} ms"
+    return f"{1e3 * ms:.3g} us" if ms >= 1e-3 else f"{1e6 * ms:.3g} ns"
+
+
+def share(x):
+    return "" if x is None else f"{x:.3f}"
+
+
+def ratio(x):
+    return f"{x:.2f}"
+
+
+def table(head, lines):
+    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(out + ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines])
+
+
+# ---- rows ----
+
+POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "num_bits", "cache")
+
+
+def pick(rows, **wanted):
+    return [row for row in rows if all(row[key] in value if isinstance(value, (tuple, set, range)) else row[key] == value
+                                       for key, value in wanted.items())]
+
+
+def against_peers(rows):
+    """[(ours, the fastest peer at the same point)]: calls only, as they are measured alike."""
+    peers = {}
+    for row in rows:
+        point = tuple(row[key] for key in POINT)
+        if row["peer_version"] and (point not in peers or row["ms"] < peers[point]["ms"]):
+            peers[point] = row
+    ours = [row for row in rows if row["algorithm"] == "upsweep"]
+    return [(row, peers[tuple(row[key] for key in POINT)]) for row in ours if tuple(row[key] for key in POINT) in peers]
+
+
+CALLS = ("scan-calls", "compact-calls", "sort-calls", "scan-types", "select-kinds", "select-runs", "sort-types", "sort-inputs", "cold", "large")
+
+
+def versus(rows, columns):
+    """A line for each point: what the columns say of it, then ours, the peer's, and how many times as fast we are."""
+    lines = []
+    for ours, peer in against_peers(rows):
+        lines.append([f(ours) for _, f in columns] + [time(ours["ms"]), share(ours["x_copy"]), peer["algorithm"], time(peer["ms"]),
+                                                      share(peer["x_copy"]), ratio(peer["ms"] / ours["ms"])])
+    return table([name for name, _ in columns] + ["upsweep", "x copy", "best peer", "time", "x copy", "times as fast"], lines)
+
+
+N = ("n", lambda row: size(row["n"]))
+KEEP = ("kept", lambda row: f"{row['keep']} %")
+TYPE = ("type", lambda row: row["type"])
+KIND = ("call", lambda row: row["primitive"])
+INPUT = ("input", lambda row: row["distribution"])
+CACHE = ("cache", lambda row: row["cache"])
+
+SIZES = {1 << k for k in (10, 16, 20, 22, 24, 26, 28, 30)}
+
+
+def machine_block(machine, rows):
+    peers = ", ".join(sorted({row["peer_version"] for row in rows if row["peer_version"]}))
+    lines = [[key, machine[key]] for key in ("gpu", "multiprocessors", "capability", "cuda", "cpu", "threads", "instructions", "os", "compiler")
+             if key in machine]
+    date, commit = sorted({row["date"] for row in rows}), sorted({row["commit"] for row in rows})
+    return table(["what", ""], lines + [["peers", peers], ["library", f"{machine['version']}, commit {', '.join(commit)}"],
+                                        ["date", ", ".join(date)], ["rows", len(rows)]])
+
+
+def scan(rows, backend):
+    return versus(pick(rows, group=("scan-calls", "large"), primitive="scan", backend=backend, n=SIZES), [N])
+
+
+def compact(rows, backend):
+    return versus(pick(rows, group=("compact-calls", "large"), primitive="compact", backend=backend, n=SIZES - {1 << 22, 1 << 26}), [N, KEEP])
+
+
+def sort(rows, backend):
+    return versus(pick(rows, group="sort-calls", backend=backend, n={1 << k for k in (3, 8, 10, 12, 13, 14, 16, 18, 20, 22, 24, 26, 28)}), [N])
+
+
+def others(rows, backend):
+    wanted = pick(rows, group=("scan-types", "select-kinds", "select-runs"), backend=backend, n={1 << 20, 1 << 24, 1 << 28})
+    return versus(wanted, [KIND, TYPE, N, ("kept", lambda row: f"{row['keep']} %" if row["keep"] is not None else ""), INPUT])
+
+
+def sorts(rows, backend):
+    return versus(pick(rows, group=("sort-types", "sort-inputs"), backend=backend, n={1 << 20, 1 << 24, 1 << 28}), [KIND, TYPE, N, INPUT])
+
+
+def cold(rows, backend):
+    return versus(pick(rows, group="cold", backend=backend), [KIND, N])
+
+
+def ladder(rows, group, n):
+    wanted = pick(rows, group=group, n=n)
+    serial = next((row["ms"] for row in wanted if row["algorithm"] in ("serial", "without-scan", "std::sort")), None)
+    lines = [[row["algorithm"], "GPU" if row["backend"] == "cuda" else f"CPU, {row['threads']} threads" if row["threads"] > 1 else "CPU",
+              time(row["ms"]), f"{row['gb_per_s']:.1f}", f"{1e-6 * row['items_per_s']:.0f}", f"{serial / row['ms']:.3g}" if serial else ""]
+             for row in wanted]
+    return table(["rung", "on", "time", "GB/s of necessary bytes", "M elements/s", "times the serial loop"], lines)
+
+
+def threads(rows):
+    counts = sorted({row["threads"] for row in pick(rows, group="threads")})
+    lines = []
+    for primitive in ("scan", "compact", "sort"):
+        times = {row["threads"]: row["ms"] for row in pick(rows, group="threads", primitive=primitive)}
+        if times:
+            lines.append([primitive] + [f"{time(times[count])} ({times[1] / times[count]:.1f})" if count in times else "" for count in counts])
+    return table(["i32, n as in the file"] + [f"{count} threads" if count > 1 else "1 thread" for count in counts], lines)
+
+
+def losses(rows, backend):
+    """Each kind of call and input: at which sizes is a peer faster, and by how much at worst?"""
+    groups = {}
+    for ours, peer in against_peers(pick(rows, group=CALLS, backend=backend)):
+        key = (ours["primitive"], ours["type"], f"{ours['keep']} %" if ours["keep"] is not None else "", ours["distribution"], ours["cache"])
+        lost, all_sizes, worst = groups.setdefault(key, ([], [], [1.0, "", 0]))
+        all_sizes.append(ours["n"])
+        times_as_fast = peer["ms"] / ours["ms"]
+        if times_as_fast < 1 - PEER_SLACK:
+            lost.append(ours["n"])
+            if times_as_fast < worst[0]:
+                worst[:] = [times_as_fast, peer["algorithm"], ours["n"]]
+    lines = [list(key) + [f"{len(set(lost))} of {len(set(all_sizes))}: " + ", ".join(size(n) for n in sorted(set(lost))), worst[1],
+                          f"{ratio(worst[0])} at {size(worst[2])}"]
+             for key, (lost, all_sizes, worst) in groups.items() if lost]
+    return table(["call", "type", "kept", "input", "cache", "slower at", "than", "at worst, times as fast"], lines)
+
+
+def main():
+    page, run = sys.argv[1:3]
+    machine, rows = read(run)
+    makers = {
+        "machine": lambda: machine_block(machine, rows),
+        "ladder-scan": lambda: ladder(rows, "scan-size", 1 << 24), "ladder-compact": lambda: ladder(rows, "compact-size", 1 << 24),
+        "ladder-sort": lambda: ladder(rows, "sort-size", 1 << 20), "threads": lambda: threads(rows),
+    }
+    for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
+        for maker in (scan, compact, sort, others, sorts, cold, losses):
+            makers[f"{maker.__name__}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
+
+    text = open(page).read()
+    for name in re.findall(r"<!-- begin (\S+) -->", text):
+        text = re.sub(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", lambda match: f"{match[1]}{makers[name]()}\n{match[2]}", text,
+                      flags=re.S)
+    open(page, "w").write(text)
+
+
+if __name__ == "__main__":
+    main()
