@@ -38,6 +38,8 @@ struct scratch_plan {
     uint64_t total;
 };
 
+static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 /* Room for n items: its offset. The total saturates. */
 static uint64_t take(struct scratch_plan *plan, uint64_t n, uint64_t item_nbytes) {
     const uint64_t at = plan->total;
@@ -65,7 +67,7 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     const struct sort_kernel *kernel = sort_kernel_of(key_nbytes, moved_nbytes);
     const bool splits = n > kernel->leaf_items;
     if (splits) plan.ntasks = tasks_for(ctx, n);
-    plan.bench_nbytes = sizeof(struct sort_bench) + (splits ? SORT_AREA_NBYTES : (uint32_t)n * kernel->item_nbytes);
+    plan.bench_nbytes = sizeof(struct sort_bench) + (splits ? SORT_AREA_NBYTES : min_u64(SORT_AREA_NBYTES, n * kernel->area_nbytes));
     plan.bench_nbytes = (plan.bench_nbytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
     plan.benches = take(&plan, plan.ntasks, plan.bench_nbytes);
     plan.spare_keys = take(&plan, splits ? n : 0, key_nbytes);
@@ -89,7 +91,7 @@ enum place { IN, OUT, SPARE };
 struct sorter {
     upsweep_context *ctx;
     const struct sort_kernel *kernel;
-    sort_network *network; /* or NULL */
+    const struct sort_vector *vector; /* or NULL */
     struct sort_image image;
     struct sort_arrays at[3]; /* by enum place */
     enum place first_target;  /* of the split that reads the input: OUT, or SPARE if that would overwrite it */
@@ -108,10 +110,8 @@ struct bucket {
 
 static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) { return (void *)(s->benches + task * s->bench_nbytes); }
 
-static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 static void sort_leaf(const struct sorter *s, const struct bucket *b, uint32_t task) {
-    const struct sort_leaf leaf = {s->at[b->from], s->at[OUT], s->image, bench_of(s, task), s->network};
+    const struct sort_leaf leaf = {s->at[b->from], s->at[OUT], s->image, bench_of(s, task), s->vector};
     s->kernel->leaf(&leaf, b->begin, b->end, b->lo, b->hi);
 }
 
@@ -353,7 +353,7 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     const struct sorter s = {
         .ctx = ctx,
         .kernel = sort_kernel_of(key_nbytes, moved_nbytes),
-        .network = whole_keys ? sort_network_of(cpu_impl(ctx)->isa, key_nbytes) : NULL,
+        .vector = whole_keys ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL,
         .image = *image,
         .at = {[IN] = {(unsigned char *)args->keys_in, gathers ? NULL : (unsigned char *)args->values_in},
                [OUT] = {argsort ? scratch + plan.argsort_keys : args->keys_out, gathers ? scratch + plan.indices : args->values_out},

@@ -54,19 +54,13 @@ struct sort_digits {
 
 static uint32_t min_u32(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* Two digits take log2(n) + 6 bits below the common prefix: of random keys, one in 64 then still agrees with another. A network
- * (network_max > 0) wants one digit that leaves it groups of a quarter of what it can take, or little less: its short form takes half, and
- * groups of random keys seldom are twice as long as others. */
-static struct sort_digits sort_leaf_digits(uint64_t varying, uint32_t n, uint32_t network_max) {
+/* Two digits take log2(n) + 6 bits below the common prefix: of random keys, one in 64 then still agrees with another. */
+static struct sort_digits sort_leaf_digits(uint64_t varying, uint32_t n) {
     const uint32_t top = sort_bit_top(varying), nvarying = top - sort_bit_low(varying), log2_n = sort_bit_top(n - 1);
+    const uint32_t nbits = min_u32(nvarying, min_u32(2 * SORT_LEAF_BITS, log2_n + 6));
     struct sort_digits digits = {0};
-    if (network_max > 0) {
-        digits.high_bits = min_u32(nvarying, min_u32(SORT_LEAF_BITS, sort_bit_top(n / (network_max / 4))));
-    } else {
-        const uint32_t nbits = min_u32(nvarying, min_u32(2 * SORT_LEAF_BITS, log2_n + 6));
-        digits.high_bits = nbits <= min_u32(SORT_LEAF_BITS, log2_n) ? nbits : (nbits + 1) / 2;
-        digits.low_bits = nbits - digits.high_bits;
-    }
+    digits.high_bits = nbits <= min_u32(SORT_LEAF_BITS, log2_n) ? nbits : (nbits + 1) / 2;
+    digits.low_bits = nbits - digits.high_bits;
     digits.high_shift = top - digits.high_bits;
     digits.low_shift = digits.high_shift - digits.low_bits;
     return digits;
@@ -82,9 +76,9 @@ static void sort_sum_counts(uint32_t *counts, uint32_t nbuckets) {
     }
 }
 
-static uint32_t sort_longest(const uint32_t *ends, uint32_t nbuckets) {
-    uint32_t longest = ends[0];
-    for (uint32_t d = 1; d < nbuckets; d++) longest = ends[d] - ends[d - 1] > longest ? ends[d] - ends[d - 1] : longest;
+static uint32_t sort_longest(const uint32_t *counts, uint32_t nbuckets) {
+    uint32_t longest = 0;
+    for (uint32_t d = 0; d < nbuckets; d++) longest = counts[d] > longest ? counts[d] : longest;
     return longest;
 }
 

@@ -18,6 +18,14 @@
 #define SORT_SPLIT_LEVELS   8u
 /* Digits of a leaf: its 2^11 open lines are in L2, its table of 8 KiB in L1. */
 #define SORT_LEAF_BITS 11u
+/* Room for the counts of one digit; both rooms together serve the 2^13 columns of vector code. */
+#define SORT_LEAF_BUCKETS (4u << 10)
+/* Columns of a leaf by vector code: keys for each, and the most on average, of which a Poisson distribution leaves one key in 200 without
+ * a slot. Twice as many show that the keys are not spread like that, and the leaf is done in the other way. */
+#define SORT_COLUMN_ITEMS   16u
+#define SORT_COLUMN_MEAN    10u
+#define SORT_LATE_SHARE     64u
+#define SORT_NETWORK_NBYTES 256u
 /* A split is shared by threads down to this many items each: below, waking a thread costs more than it does. */
 #define SORT_TASK_ITEMS (32u << 10)
 /* At most this many items are sorted by insertion: beyond it, clearing and summing a table of counts is cheaper. */
@@ -48,7 +56,8 @@ struct sort_arrays {
 
 /* The private memory of one task, in the context's scratch. */
 struct sort_bench {
-    uint32_t ends[2][1u << SORT_LEAF_BITS];                              /* leaf: counts of its two digits, then where buckets end */
+    uint32_t ends[2 * SORT_LEAF_BUCKETS + 1]; /* leaf: counts of its two digits (or of its columns), then where buckets end */
+    _Alignas(SORT_LINE_NBYTES) unsigned char late[SORT_AREA_NBYTES / SORT_LATE_SHARE]; /* leaf: keys too many for their columns */
     uint64_t varying;                                                    /* split: the bits in which this task's keys differ */
     uint64_t next[1u << SORT_SPLIT_MAX_BITS];                            /* split: where this task's next item of each digit goes */
     uint64_t bounds[SORT_SPLIT_LEVELS][(1u << SORT_SPLIT_MAX_BITS) + 1]; /* split: the buckets of each level of recursion */
@@ -63,26 +72,29 @@ struct sort_split {
     bool stream; /* too large for the caches: write past them */
 };
 
-/* Sorts groups of keys that lie in L1, converting on the way in and on the way out: group g is the keys [ends[g - 1], ends[g]) of `from`
- * and of `to` (from may be to). For keys sorted whole and alone, since it is not stable. Groups of more than SORT_NETWORK_NBYTES are
- * converted, but not sorted. */
-typedef void sort_network(void *to, const void *from, const uint32_t *ends, uint32_t ngroups, const struct sort_image *in,
-                          const struct sort_image *out);
-#define SORT_NETWORK_NBYTES 256u
+/* Vector code for keys that are sorted whole and alone, so that stability is of no matter. `image` is that of the raw keys. */
+struct sort_vector {
+    /* Sorts at most SORT_NETWORK_NBYTES of raw keys; from may be to. */
+    void (*group)(void *to, const void *from, uint32_t n, const struct sort_image *image);
+    /* Sorts buckets from columns of images, slots [nbuckets / lanes][SORT_COLUMN_ITEMS][lanes], a column a bucket, and writes them, raw, to
+     * [starts[d], starts[d + 1]) of `to`; of a longer bucket what is in its column. */
+    void (*columns)(void *to, const void *slots, const uint32_t *starts, uint32_t nbuckets, const struct sort_image *image);
+};
 
 /* Sorts a range of `from` that fits the area into the same range of `to` (from may be to). */
 struct sort_leaf {
     struct sort_arrays from, to;
     struct sort_image image;
     struct sort_bench *bench;
-    sort_network *network; /* or NULL */
+    const struct sort_vector *vector; /* or NULL */
 };
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
 
 struct sort_kernel {
     uint32_t leaf_items;     /* the most that a leaf can take */
-    uint32_t item_nbytes;    /* of the area, for each item of a leaf */
+    uint32_t item_nbytes;    /* a key and its value */
+    uint32_t area_nbytes;    /* that a leaf takes of the area for each item, up to all of it */
     uint32_t split_max_bits; /* with more, the area could not hold the open groups of all buckets */
 
     /* The bits in which the images of items begin, begin + step, ... < end differ (for one sign; a superset of them if floats mix). */
@@ -99,8 +111,8 @@ struct sort_kernel {
 /* key_nbytes: 1, 2, 4 or 8; value_nbytes: 0, 4 or 8. */
 const struct sort_kernel *sort_kernel_of(size_t key_nbytes, size_t value_nbytes);
 
-/* The network for this machine and width, NULL if there is none (sort_network.c). */
-sort_network *sort_network_of(enum cpu_isa isa, size_t key_nbytes);
+/* The vector code for this machine and width, NULL if there is none (sort_network.c). */
+const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes);
 
 /* Counting sort of whole 1- and 2-byte keys without values (sort_count.c), and the scratch it needs. */
 void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);

@@ -1,15 +1,19 @@
-/* sort_network.c: groups of up to 256 bytes of keys sorted within four AVX-512 registers: the last step of a leaf of keys alone.
+/* sort_network.c: sorting networks in AVX-512 registers: the last step of a leaf of keys alone, and whole sorts of a few keys.
  *
- * A bitonic network. Each stage compares every lane with the lane whose number differs by the bits of x, the lower one keeping the
- * smaller key; no branch depends on a key. Two sorted registers a, b are merged by comparing a with b reversed: the smaller halves and the
- * larger halves are bitonic, and stages of x = 8, 4, 2, 1 sort each.
+ * columns: a bucket of up to 16 keys in each lane of 16 registers. 60 comparators, each a minimum and a maximum of two registers, sort all
+ * lanes at once, with no shuffle; a transposition then turns lanes into rows that are written one after the other.
  *
- *      lanes   3 1 0 2          x = 1 within pairs: 1 3 0 2      x = 3 within fours: 1 0 3 2... compares 1:2, 3:0      x = 1: 0 1 2 3
+ *        v[0]  3 7 5 ..        v[0]  1 2 5 ..        rows  1 3 4 | 2 7 | 5
+ *        v[1]  1 2 - ..   ->   v[1]  3 7 - ..   ->   (a bucket is as long as its count says; - sorts last)
+ *        v[2]  4 - - ..        v[2]  4 - - ..
  *
- * Cost: u32 takes 3 instructions a stage and 16 keys, about 2.7 a key for 32 keys and 3.6 for 64, where insertion has a misprediction a
- * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same.
- * Source: Batcher, Sorting networks and their applications, 1968; Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512,
- * 2017. */
+ * group: up to 256 bytes of keys in four registers, by a bitonic network: each stage compares every lane with the lane whose number differs
+ * by the bits of x, the lower one keeping the smaller key; two sorted registers are merged by comparing one with the other reversed.
+ *
+ * No branch depends on a key. Cost of columns: about 2 instructions a key of half-filled columns, where insertion has a misprediction a
+ * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same. Sources: Batcher,
+ * Sorting networks and their applications, 1968; Knuth, TAOCP 3, 5.3.4; Bramas, A novel hybrid quicksort algorithm vectorized using
+ * AVX-512, 2017. */
 #include "sort_kernels.h"
 
 #if defined(__x86_64__)
@@ -17,6 +21,65 @@
 #include <immintrin.h>
 
 #define TARGET __attribute__((target("avx512f")))
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* Pairs of a network for 16 keys (Green, 1969, in TAOCP 3, 5.3.4; in the order of the list kept by Dobbelaere), a layer a line. */
+#define SORT_COMPARATORS(X)                                                                                                          \
+    X(0, 13)                                                                                                                         \
+    X(1, 12)                                                                                                                         \
+    X(2, 15)                                                                                                                         \
+    X(3, 14)                                                                                                                         \
+    X(4, 8) X(5, 6) X(7, 11) X(9, 10) X(0, 5) X(1, 7) X(2, 9) X(3, 4) X(6, 13) X(8, 14) X(10, 15) X(11, 12) X(0, 1) X(2, 3) X(4, 5)  \
+        X(6, 8) X(7, 9) X(10, 11) X(12, 13) X(14, 15) X(0, 2) X(1, 3) X(4, 10) X(5, 11) X(6, 7) X(8, 9) X(12, 14) X(13, 15) X(1, 2)  \
+            X(3, 12) X(4, 6) X(5, 7) X(8, 10) X(9, 11) X(13, 14) X(1, 4) X(2, 6) X(5, 8) X(7, 10) X(9, 13) X(11, 14) X(2, 4) X(3, 6) \
+                X(9, 12) X(11, 13) X(3, 5) X(6, 8) X(7, 9) X(10, 12) X(3, 4) X(5, 6) X(7, 8) X(9, 10) X(11, 12) X(6, 7) X(8, 9)
+
+/* ---- from columns to rows ---------------------------------------------------------------------------------------------------- */
+
+/* Four registers of four 128-bit parts, transposed: to[stride * l] = part l of a, b, c, d. */
+TARGET static inline void transpose_parts(__m512i *to, uint32_t stride, __m512i a, __m512i b, __m512i c, __m512i d) {
+    const __m512i ab_even = _mm512_shuffle_i32x4(a, b, 0x88), ab_odd = _mm512_shuffle_i32x4(a, b, 0xdd);
+    const __m512i cd_even = _mm512_shuffle_i32x4(c, d, 0x88), cd_odd = _mm512_shuffle_i32x4(c, d, 0xdd);
+    to[0] = _mm512_shuffle_i32x4(ab_even, cd_even, 0x88);
+    to[stride] = _mm512_shuffle_i32x4(ab_odd, cd_odd, 0x88);
+    to[2 * stride] = _mm512_shuffle_i32x4(ab_even, cd_even, 0xdd);
+    to[3 * stride] = _mm512_shuffle_i32x4(ab_odd, cd_odd, 0xdd);
+}
+
+/* rows[i]: lane i of v[0], v[1], ... v[15]. */
+TARGET static inline void transpose_u32(__m512i rows[16], const __m512i v[16]) {
+    __m512i u[16]; /* part l of u[4 * i + c]: lane 4 * l + c of v[4 * i] ... v[4 * i + 3] */
+    UNROLL for (uint32_t i = 0; i < 16; i += 4) {
+        const __m512i low01 = _mm512_unpacklo_epi32(v[i], v[i + 1]), high01 = _mm512_unpackhi_epi32(v[i], v[i + 1]);
+        const __m512i low23 = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]), high23 = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
+        u[i] = _mm512_unpacklo_epi64(low01, low23);
+        u[i + 1] = _mm512_unpackhi_epi64(low01, low23);
+        u[i + 2] = _mm512_unpacklo_epi64(high01, high23);
+        u[i + 3] = _mm512_unpackhi_epi64(high01, high23);
+    }
+    UNROLL for (uint32_t c = 0; c < 4; c++) transpose_parts(rows + c, 4, u[c], u[4 + c], u[8 + c], u[12 + c]);
+}
+
+/* rows[2 * i], rows[2 * i + 1]: lane i of v[0] ... v[7], and of v[8] ... v[15]. */
+TARGET static inline void transpose_u64(__m512i rows[16], const __m512i v[16]) {
+    __m512i u[16]; /* part l of u[2 * i + c]: lane 2 * l + c of v[2 * i], v[2 * i + 1] */
+    UNROLL for (uint32_t i = 0; i < 16; i += 2) {
+        u[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);
+        u[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]);
+    }
+    UNROLL for (uint32_t half = 0; half < 2; half++) {
+        const __m512i *h = u + 8 * half;
+        transpose_parts(rows + half, 4, h[0], h[2], h[4], h[6]);
+        transpose_parts(rows + half + 2, 4, h[1], h[3], h[5], h[7]);
+    }
+}
+
+/* ---- two widths -------------------------------------------------------------------------------------------------------------- */
 
 #define KEY                     uint32_t
 #define FN(name)                name##_u32
@@ -50,14 +113,14 @@
 #define SIGNS(v)                _mm512_srai_epi64(v, 63)
 #include "sort_network_tmpl.h"
 
-sort_network *sort_network_of(enum cpu_isa isa, size_t key_nbytes) {
+const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
     if (isa < CPU_AVX512) return NULL;
-    return key_nbytes == 4 ? sort_groups_u32 : key_nbytes == 8 ? sort_groups_u64 : NULL;
+    return key_nbytes == 4 ? &vector_u32 : key_nbytes == 8 ? &vector_u64 : NULL;
 }
 
 #else
 
-sort_network *sort_network_of(enum cpu_isa isa, size_t key_nbytes) {
+const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
     (void)isa, (void)key_nbytes;
     return NULL;
 }

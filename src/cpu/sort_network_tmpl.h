@@ -74,34 +74,57 @@ TARGET static inline void FN(store)(KEY *to, uint32_t n, uint32_t r, __m512i v, 
     STORE(to + r * LANES, FN(lanes_of)(n, r), FN(unconvert)(v, image));
 }
 
-TARGET static inline void FN(sort_group)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *in, const struct sort_image *out) {
+TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const struct sort_image *image) {
     if (n <= 2 * LANES) {
-        __m512i v[2] = {FN(load)(from, n, 0, in), FN(load)(from, n, 1, in)};
+        __m512i v[2] = {FN(load)(from, n, 0, image), FN(load)(from, n, 1, image)};
         FN(sort2)(v);
-        FN(store)(to, n, 0, v[0], out);
-        FN(store)(to, n, 1, v[1], out);
+        FN(store)(to, n, 0, v[0], image);
+        FN(store)(to, n, 1, v[1], image);
         return;
     }
-    __m512i v[4] = {FN(load)(from, n, 0, in), FN(load)(from, n, 1, in), FN(load)(from, n, 2, in), FN(load)(from, n, 3, in)};
+    __m512i v[4] = {FN(load)(from, n, 0, image), FN(load)(from, n, 1, image), FN(load)(from, n, 2, image), FN(load)(from, n, 3, image)};
     FN(sort4)(v);
-    FN(store)(to, n, 0, v[0], out);
-    FN(store)(to, n, 1, v[1], out);
-    FN(store)(to, n, 2, v[2], out);
-    FN(store)(to, n, 3, v[3], out);
+    FN(store)(to, n, 0, v[0], image);
+    FN(store)(to, n, 1, v[1], image);
+    FN(store)(to, n, 2, v[2], image);
+    FN(store)(to, n, 3, v[3], image);
 }
 
-TARGET static void FN(sort_groups)(void *to, const void *from, const uint32_t *ends, uint32_t ngroups, const struct sort_image *in,
-                                   const struct sort_image *out) {
-    for (uint32_t g = 0, begin = 0; g < ngroups; begin = ends[g++]) {
-        const uint32_t n = ends[g] - begin;
-        KEY *group = (KEY *)to + begin;
-        if (n <= 4 * LANES) {
-            FN(sort_group)(group, (const KEY *)from + begin, n, in, out);
-        } else {
-            for (uint32_t r = 0; r * LANES < n; r++) FN(store)(group, n, r, FN(load)((const KEY *)from + begin, n, r, in), out);
-        }
+/* ---- columns ----------------------------------------------------------------------------------------------------------------- */
+
+TARGET static inline void FN(order)(__m512i *a, __m512i *b) {
+    const __m512i low = MIN(*a, *b);
+    *b = MAX(*a, *b);
+    *a = low;
+}
+
+/* Sorts the 16 keys of every lane: 60 comparators in 10 layers. */
+TARGET static inline void FN(sort_columns)(__m512i v[16]) {
+#define X(a, b) FN(order)(&v[a], &v[b]);
+    SORT_COMPARATORS(X)
+#undef X
+}
+
+/* Writes the first keys of a bucket, as many as it has and at most 16; v[r] has those from r * LANES. */
+TARGET static inline void FN(store_bucket)(KEY *to, const uint32_t *starts, uint32_t d, const __m512i *v, const struct sort_image *image) {
+    const uint32_t n = starts[d + 1] - starts[d];
+    FN(store)(to + starts[d], n, 0, v[0], image);
+    if (LANES == 8 && n > LANES) FN(store)(to + starts[d], n, 1, v[1], image);
+}
+
+TARGET static void FN(sort_buckets)(void *to, const void *slots, const uint32_t *starts, uint32_t nbuckets,
+                                    const struct sort_image *image) {
+    for (uint32_t d = 0; d < nbuckets; d += LANES) {
+        const KEY *block = (const KEY *)slots + d * 16;
+        __m512i v[16], rows[16];
+        UNROLL for (uint32_t i = 0; i < 16; i++) v[i] = _mm512_load_si512(block + i * LANES);
+        FN(sort_columns)(v);
+        FN(transpose)(rows, v);
+        UNROLL for (uint32_t i = 0; i < LANES; i++) FN(store_bucket)(to, starts, d + i, rows + i * 16 / LANES, image);
     }
 }
+
+static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets)};
 
 #undef KEY
 #undef FN

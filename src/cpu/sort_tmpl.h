@@ -14,7 +14,8 @@
  *       2 0 1 2 1 0 ... -> [0 0 . .][1 1 . .][2 2 . .] -> ...0000|0000 ...1111|11.. (held: 11) ...2222|2222
  *
  * leaf (n that fits L2): spread by the highest one or two digits in which its keys differ, enough of them that keys which still agree are
- * rare; then those few groups are finished by insertion, or as leaves of their own. */
+ * rare; then those few groups are finished by insertion, or as leaves of their own. Keys sorted whole and alone, on a machine with vector
+ * code: by one digit into columns of slots, without counting first, and the columns by a network (sort_network.c). */
 
 typedef struct FN(item) {
     KEY key; /* its image */
@@ -26,13 +27,14 @@ typedef struct FN(item) {
 /* Items to a group: whole lines of the narrower array; 16 if that is of bytes, whose lines would take too much room. */
 #ifdef VALUE
 #define VALUE_NBYTES sizeof(VALUE)
+#define AREA_NBYTES  sizeof(FN(item))
 #define GROUP        (sizeof(KEY) == 8 && sizeof(VALUE) == 8 ? 8u : 16u)
 #else
 #define VALUE_NBYTES 0u
+#define AREA_NBYTES  (4 * sizeof(KEY)) /* columns are half empty, or less so */
 #define GROUP        (sizeof(KEY) >= 4 ? SORT_LINE_NBYTES / (uint32_t)sizeof(KEY) : 16u)
 #endif
 #define PAIR_NBYTES ((uint32_t)(sizeof(KEY) + VALUE_NBYTES))
-#define NETWORK_MAX (SORT_NETWORK_NBYTES / (uint32_t)sizeof(KEY))
 #define TILE_ITEMS  (SORT_AREA_NBYTES / 2 / PAIR_NBYTES / 64 * 64)
 /* Bits of a split: for each bucket one held group, and up to two more for the ends of its run. */
 #define MAX_BUCKETS    (SORT_AREA_NBYTES / 2 / (3u * GROUP * PAIR_NBYTES))
@@ -119,23 +121,25 @@ static void FN(copy)(const struct sort_arrays *to, const struct sort_arrays *fro
 
 /* Two tables by turns: sorted keys would wait for the increment before, of the same counter. */
 static KEY FN(count_tile)(const struct sort_split *s, uint64_t begin, uint64_t end, uint32_t *counts) {
-    const uint32_t nbuckets = 1u << s->bits, mask = nbuckets - 1;
+    const uint32_t nbuckets = 1u << s->bits, mask = nbuckets - 1, shift = s->shift;
+    const struct sort_arrays from = s->from; /* copies, which no store to counts can change */
+    const struct sort_image image = s->image;
     uint32_t odd[1u << SPLIT_MAX_BITS];
     memset(counts, 0, nbuckets * sizeof *counts);
     memset(odd, 0, nbuckets * sizeof *odd);
-    const KEY first = FN(key_at)(&s->from, &s->image, begin);
+    const KEY first = FN(key_at)(&from, &image, begin);
     KEY varying = 0;
     uint64_t i = begin;
     for (; i + 2 <= end; i += 2) {
-        const KEY a = FN(key_at)(&s->from, &s->image, i), b = FN(key_at)(&s->from, &s->image, i + 1);
+        const KEY a = FN(key_at)(&from, &image, i), b = FN(key_at)(&from, &image, i + 1);
         varying = (KEY)(varying | (a ^ first) | (b ^ first));
-        counts[FN(digit)(a, s->shift, mask)]++;
-        odd[FN(digit)(b, s->shift, mask)]++;
+        counts[FN(digit)(a, shift, mask)]++;
+        odd[FN(digit)(b, shift, mask)]++;
     }
     if (i < end) {
-        const KEY a = FN(key_at)(&s->from, &s->image, i);
+        const KEY a = FN(key_at)(&from, &image, i);
         varying = (KEY)(varying | (a ^ first));
-        counts[FN(digit)(a, s->shift, mask)]++;
+        counts[FN(digit)(a, shift, mask)]++;
     }
     for (uint32_t d = 0; d < nbuckets; d++) counts[d] += odd[d];
     return varying;
@@ -205,12 +209,19 @@ static void FN(lay_out_runs)(FN(tile) * t, const uint32_t *counts, uint32_t nbuc
 
 static void FN(spread_tile)(FN(tile) * t, const struct sort_split *s, uint64_t begin, uint64_t end) {
     const uint32_t mask = (1u << s->bits) - 1, shift = s->shift;
-    for (uint64_t i = begin; i < end; i++) {
-        const KEY raw = FN(raw_at)(&s->from, i);
-        const uint32_t p = t->place[FN(digit)(FN(convert)(raw, &s->image), shift, mask)]++;
-        t->keys[p] = raw;
+    const struct sort_arrays from = s->from;
+    const struct sort_image image = s->image;
+    uint32_t *place = t->place;
+    KEY *keys = t->keys;
 #ifdef VALUE
-        t->values[p] = FN(value_at)(&s->from, i);
+    VALUE *values = t->values;
+#endif
+    for (uint64_t i = begin; i < end; i++) {
+        const KEY raw = FN(raw_at)(&from, i);
+        const uint32_t p = place[FN(digit)(FN(convert)(raw, &image), shift, mask)]++;
+        keys[p] = raw;
+#ifdef VALUE
+        values[p] = FN(value_at)(&from, i);
 #endif
     }
 }
@@ -244,7 +255,27 @@ static void FN(write_runs)(FN(tile) * t, const struct sort_split *s, bool last) 
     }
 }
 
+/* Within the caches every item goes straight to its place. */
+static void FN(scatter_directly)(const struct sort_split *s, uint64_t begin, uint64_t end, uint64_t *next) {
+    const uint32_t mask = (1u << s->bits) - 1, shift = s->shift;
+    const struct sort_arrays from = s->from, to = s->to;
+    const struct sort_image image = s->image;
+    for (uint64_t i = begin; i < end; i++) {
+        const KEY raw = FN(raw_at)(&from, i);
+        const uint64_t at = next[FN(digit)(FN(convert)(raw, &image), shift, mask)]++;
+        memcpy(to.keys + at * sizeof raw, &raw, sizeof raw);
+#ifdef VALUE
+        const VALUE value = FN(value_at)(&from, i);
+        memcpy(to.values + at * sizeof value, &value, sizeof value);
+#endif
+    }
+}
+
 static void FN(scatter)(const struct sort_split *s, uint64_t begin, uint64_t end, struct sort_bench *bench) {
+    if (!s->stream) {
+        FN(scatter_directly)(s, begin, end, bench->next);
+        return;
+    }
     FN(tile) t;
     uint32_t counts[1u << SPLIT_MAX_BITS];
     FN(open_tile)(&t, s, bench);
@@ -273,83 +304,140 @@ static void FN(insertion)(const struct sort_leaf *leaf, uint64_t begin, uint64_t
     for (uint32_t i = 0; i < n; i++) FN(store)(&leaf->to, &leaf->image, begin + i, sorted[i]);
 }
 
-/* Counts the two digits of every key: [shift, shift + bits) into ends[1], and the `low_bits` bits below into ends[0]. */
+/* Counts the two digits of every key: [shift, shift + bits) into the second half of ends, and the `low_bits` below into the first. */
 static void FN(count_leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, const struct sort_digits *digits) {
-    uint32_t *high = leaf->bench->ends[1], *low = leaf->bench->ends[0];
+    const struct sort_arrays from = leaf->from;
+    const struct sort_image image = leaf->image;
+    uint32_t *high = leaf->bench->ends + SORT_LEAF_BUCKETS, *low = leaf->bench->ends;
     const uint32_t high_mask = (1u << digits->high_bits) - 1, low_mask = (1u << digits->low_bits) - 1;
+    const uint32_t high_shift = digits->high_shift, low_shift = digits->low_shift;
     memset(high, 0, sizeof *high << digits->high_bits);
     memset(low, 0, sizeof *low << digits->low_bits);
     if (digits->low_bits == 0) {
-        for (uint64_t i = begin; i < end; i++) high[FN(digit)(FN(key_at)(&leaf->from, &leaf->image, i), digits->high_shift, high_mask)]++;
+        for (uint64_t i = begin; i < end; i++) high[FN(digit)(FN(key_at)(&from, &image, i), high_shift, high_mask)]++;
         return;
     }
     for (uint64_t i = begin; i < end; i++) {
-        const KEY key = FN(key_at)(&leaf->from, &leaf->image, i);
-        high[FN(digit)(key, digits->high_shift, high_mask)]++;
-        low[FN(digit)(key, digits->low_shift, low_mask)]++;
+        const KEY key = FN(key_at)(&from, &image, i);
+        high[FN(digit)(key, high_shift, high_mask)]++;
+        low[FN(digit)(key, low_shift, low_mask)]++;
     }
 }
 
 /* Spreads the range by one digit into the area. `next` [digit] turns from starts into ends. */
 static void FN(spread_in)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t shift, uint32_t bits, uint32_t *next) {
+    const struct sort_arrays from = leaf->from;
+    const struct sort_image image = leaf->image;
     FN(item) *area = (FN(item) *)(void *)leaf->bench->area;
     const uint32_t mask = (1u << bits) - 1;
     for (uint64_t i = begin; i < end; i++) {
-        const FN(item) item = FN(load)(&leaf->from, &leaf->image, i);
+        const FN(item) item = FN(load)(&from, &image, i);
         area[next[FN(digit)(item.key, shift, mask)]++] = item;
     }
 }
 
 /* Back from the area: spread by another digit, or as it is. */
 static void FN(spread_out)(const struct sort_leaf *leaf, uint64_t begin, uint32_t n, uint32_t shift, uint32_t bits, uint32_t *next) {
+    const struct sort_arrays to = leaf->to;
+    const struct sort_image image = leaf->image;
     const FN(item) *area = (const FN(item) *)(const void *)leaf->bench->area;
     const uint32_t mask = (1u << bits) - 1;
-    for (uint32_t i = 0; i < n; i++) FN(store)(&leaf->to, &leaf->image, begin + next[FN(digit)(area[i].key, shift, mask)]++, area[i]);
+    for (uint32_t i = 0; i < n; i++) FN(store)(&to, &image, begin + next[FN(digit)(area[i].key, shift, mask)]++, area[i]);
 }
 
 static void FN(copy_out)(const struct sort_leaf *leaf, uint64_t begin, uint32_t n) {
+    const struct sort_arrays to = leaf->to;
+    const struct sort_image image = leaf->image;
     const FN(item) *area = (const FN(item) *)(const void *)leaf->bench->area;
-    for (uint32_t i = 0; i < n; i++) FN(store)(&leaf->to, &leaf->image, begin + i, area[i]);
+    for (uint32_t i = 0; i < n; i++) FN(store)(&to, &image, begin + i, area[i]);
 }
 
 static void FN(leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, uint32_t hi);
 
-/* The range is sorted in place by the bits `above` bit hi: sorts each run that agrees in them, and that no network has sorted, by bits
- * [lo, hi). */
+/* The range is sorted in place by the bits `above` bit hi: sorts each run that agrees in them by bits [lo, hi). */
 static void FN(finish_runs)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, uint32_t hi, uint64_t above) {
-    const uint64_t nsorted = leaf->network ? NETWORK_MAX : 1;
     uint64_t run = begin;
     KEY run_key = (KEY)(FN(key_at)(&leaf->from, &leaf->image, begin) & above);
     for (uint64_t i = begin + 1; i < end; i++) {
         const KEY key = (KEY)(FN(key_at)(&leaf->from, &leaf->image, i) & above);
         if (key == run_key) continue;
-        if (i - run > nsorted) FN(leaf)(leaf, run, i, lo, hi);
+        if (i - run > 1) FN(leaf)(leaf, run, i, lo, hi);
         run = i;
         run_key = key;
     }
-    if (end - run > nsorted) FN(leaf)(leaf, run, end, lo, hi);
+    if (end - run > 1) FN(leaf)(leaf, run, end, lo, hi);
 }
 
-/* Keys whose order is their bits: spread by one digit, then let the network sort each bucket, and what is too long for it by itself. */
-static void FN(leaf_by_network)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, const struct sort_digits *digits) {
-    uint32_t *ends = leaf->bench->ends[1];
-    const uint32_t nbuckets = 1u << digits->high_bits;
-    static const struct sort_image as_it_is = {0, 0};
-    FN(count_leaf)(leaf, begin, end, digits);
-    sort_sum_counts(ends, nbuckets);
-    FN(spread_in)(leaf, begin, end, digits->high_shift, digits->high_bits, ends);
-    leaf->network(leaf->to.keys + begin * sizeof(KEY), leaf->bench->area, ends, nbuckets, &as_it_is, &leaf->image);
-    if (digits->high_shift == lo || sort_longest(ends, nbuckets) <= NETWORK_MAX) return;
-    const struct sort_leaf again = {leaf->to, leaf->to, leaf->image, leaf->bench, leaf->network};
-    FN(finish_runs)(&again, begin, end, lo, digits->high_shift, ~sort_low_bits(digits->high_shift));
+#ifndef VALUE
+/* Spreads the range by one digit into columns of slots: key j of bucket d is slot [d / lanes][j][d % lanes], what is not there sorts last.
+ * counts [nbuckets] become those of the buckets; keys too many for a column go to `late`. False if those are more than a few. */
+static bool FN(fill_columns)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t shift, uint32_t nbuckets,
+                             uint32_t *nlate) {
+    const struct sort_arrays from = leaf->from;
+    const struct sort_image image = leaf->image;
+    enum { lanes = SORT_LINE_NBYTES / sizeof(KEY) };
+    KEY *slots = (KEY *)(void *)leaf->bench->area, *late = (KEY *)(void *)leaf->bench->late;
+    uint32_t *counts = leaf->bench->ends;
+    const uint64_t late_max = (end - begin) / SORT_LATE_SHARE;
+    memset(counts, 0, nbuckets * sizeof *counts);
+    memset(slots, 0xff, (size_t)nbuckets * SORT_COLUMN_ITEMS * sizeof(KEY));
+    uint32_t n = 0;
+    for (uint64_t i = begin; i < end; i++) {
+        const KEY key = FN(key_at)(&from, &image, i);
+        const uint32_t d = FN(digit)(key, shift, nbuckets - 1), j = counts[d]++;
+        if (j < SORT_COLUMN_ITEMS) {
+            slots[(d / lanes * SORT_COLUMN_ITEMS + j) * lanes + d % lanes] = key;
+        } else {
+            if (n == late_max) return false;
+            late[n++] = key;
+        }
+    }
+    *nlate = n;
+    return true;
 }
+
+/* Adds the late keys to the ends of their buckets, which are sorted anew. `extra`: their number so far, where the columns were. */
+static void FN(add_late)(const struct sort_leaf *leaf, uint64_t begin, uint32_t shift, uint32_t nbuckets, uint32_t nlate) {
+    const KEY *late = (const KEY *)(const void *)leaf->bench->late;
+    uint32_t *starts = leaf->bench->ends, *extra = (uint32_t *)(void *)leaf->bench->area;
+    for (uint32_t i = 0; i < nlate; i++) extra[FN(digit)(late[i], shift, nbuckets - 1)] = 0;
+    for (uint32_t i = 0; i < nlate; i++) {
+        const uint32_t d = FN(digit)(late[i], shift, nbuckets - 1);
+        const FN(item) item = {late[i]};
+        FN(store)(&leaf->to, &leaf->image, begin + starts[d] + SORT_COLUMN_ITEMS + extra[d]++, item);
+    }
+    for (uint32_t i = 0; i < nlate; i++) {
+        const uint32_t d = FN(digit)(late[i], shift, nbuckets - 1);
+        unsigned char *bucket = leaf->to.keys + (begin + starts[d]) * sizeof(KEY);
+        if (extra[d] > 0) leaf->vector->group(bucket, bucket, starts[d + 1] - starts[d], &leaf->image);
+        extra[d] = 0;
+    }
+}
+
+/* Keys sorted whole and alone: one digit spreads them into columns of a few keys, without counting first, and all columns of a block are
+ * sorted at once, a lane each. False, with nothing written to `to`, if the keys are too unevenly spread. */
+static bool FN(leaf_by_columns)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t top) {
+    enum { lanes = SORT_LINE_NBYTES / sizeof(KEY), most = SORT_AREA_NBYTES / (SORT_COLUMN_ITEMS * sizeof(KEY)) };
+    const uint32_t n = (uint32_t)(end - begin), wanted = 1u << sort_bit_top(n / SORT_COLUMN_MEAN);
+    const uint32_t nbuckets = wanted < lanes ? lanes : wanted, bits = sort_bit_low(nbuckets);
+    if (nbuckets > most || top <= SORT_LEAF_BITS || top < bits) return false;
+    const uint32_t shift = top - bits;
+    uint32_t *counts = leaf->bench->ends, nlate;
+    if (!FN(fill_columns)(leaf, begin, end, shift, nbuckets, &nlate)) return false;
+    if (sort_longest(counts, nbuckets) > SORT_NETWORK_NBYTES / sizeof(KEY)) return false;
+    sort_sum_counts(counts, nbuckets);
+    counts[nbuckets] = n;
+    leaf->vector->columns(leaf->to.keys + begin * sizeof(KEY), leaf->bench->area, counts, nbuckets, &leaf->image);
+    FN(add_late)(leaf, begin, shift, nbuckets, nlate);
+    return true;
+}
+#endif
 
 static void FN(leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, uint32_t hi) {
     const uint32_t n = (uint32_t)(end - begin);
     const uint64_t mask = sort_low_bits(hi) & ~sort_low_bits(lo);
-    if (leaf->network && n <= NETWORK_MAX) {
-        const size_t at = begin * sizeof(KEY);
-        leaf->network(leaf->to.keys + at, leaf->from.keys + at, &n, 1, &leaf->image, &leaf->image);
+    if (leaf->vector && n <= SORT_NETWORK_NBYTES / sizeof(KEY)) {
+        leaf->vector->group(leaf->to.keys + begin * sizeof(KEY), leaf->from.keys + begin * sizeof(KEY), n, &leaf->image);
         return;
     }
     if (n <= SORT_INSERTION_MAX) {
@@ -361,29 +449,30 @@ static void FN(leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end,
         FN(copy)(&leaf->to, &leaf->from, begin, end);
         return;
     }
-    const struct sort_digits digits = sort_leaf_digits(varying, n, leaf->network ? NETWORK_MAX : 0);
-    if (leaf->network) {
-        FN(leaf_by_network)(leaf, begin, end, lo, &digits);
-        return;
-    }
+#ifndef VALUE
+    if (leaf->vector && FN(leaf_by_columns)(leaf, begin, end, sort_bit_top(varying))) return;
+#endif
+    const struct sort_digits digits = sort_leaf_digits(varying, n);
+    uint32_t *high_ends = leaf->bench->ends + SORT_LEAF_BUCKETS, *low_ends = leaf->bench->ends;
     FN(count_leaf)(leaf, begin, end, &digits);
-    sort_sum_counts(leaf->bench->ends[1], 1u << digits.high_bits);
+    sort_sum_counts(high_ends, 1u << digits.high_bits);
     if (digits.low_bits > 0) {
-        sort_sum_counts(leaf->bench->ends[0], 1u << digits.low_bits);
-        FN(spread_in)(leaf, begin, end, digits.low_shift, digits.low_bits, leaf->bench->ends[0]);
-        FN(spread_out)(leaf, begin, n, digits.high_shift, digits.high_bits, leaf->bench->ends[1]);
+        sort_sum_counts(low_ends, 1u << digits.low_bits);
+        FN(spread_in)(leaf, begin, end, digits.low_shift, digits.low_bits, low_ends);
+        FN(spread_out)(leaf, begin, n, digits.high_shift, digits.high_bits, high_ends);
     } else {
-        FN(spread_in)(leaf, begin, end, digits.high_shift, digits.high_bits, leaf->bench->ends[1]);
+        FN(spread_in)(leaf, begin, end, digits.high_shift, digits.high_bits, high_ends);
         FN(copy_out)(leaf, begin, n);
     }
     if ((varying & sort_low_bits(digits.low_shift)) == 0) return;
-    const struct sort_leaf again = {leaf->to, leaf->to, leaf->image, leaf->bench, leaf->network};
+    const struct sort_leaf again = {leaf->to, leaf->to, leaf->image, leaf->bench, leaf->vector};
     FN(finish_runs)(&again, begin, end, lo, digits.low_shift, mask & ~sort_low_bits(digits.low_shift));
 }
 
 static const struct sort_kernel FN(kernel) = {
     .leaf_items = sizeof(FN(item)) > 8 ? SORT_AREA_NBYTES / sizeof(FN(item)) : SORT_AREA_NBYTES / 8,
     .item_nbytes = sizeof(FN(item)),
+    .area_nbytes = AREA_NBYTES,
     .split_max_bits = SPLIT_MAX_BITS,
     .varying = FN(varying),
     .count = FN(count),
@@ -393,9 +482,9 @@ static const struct sort_kernel FN(kernel) = {
 };
 
 #undef VALUE_NBYTES
+#undef AREA_NBYTES
 #undef GROUP
 #undef PAIR_NBYTES
-#undef NETWORK_MAX
 #undef TILE_ITEMS
 #undef MAX_BUCKETS
 #undef SPLIT_MAX_BITS
