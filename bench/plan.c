@@ -158,6 +158,7 @@ static bool parse_word(struct values *values, enum axis axis, const char *word) 
     if (axis == AXIS_DISTRIBUTION) return parse_name(values, word, distribution_name_of, DISTRIBUTION_COUNT);
     if (axis == AXIS_TYPE) return parse_name(values, word, type_name_of, UPSWEEP_TYPE_COUNT);
     if (axis == AXIS_CACHE) return parse_name(values, word, cache_name_of, 2);
+    if (axis == AXIS_SIZE && word[0] == '0') return false; /* there is nothing to measure */
     return parse_range(values, word);
 }
 
