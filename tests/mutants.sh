@@ -81,7 +81,7 @@ mutant full scan src/cpu/scan.c 's/args->init == NULL ? /args->init == NULL || a
 # ---- compact ----
 mutant quick compact src/cpu/apply_tmpl.h '/case UPSWEEP_LE/,/return/s/x <= value/x < value/' '<= is <'
 mutant full compact src/cpu/apply_tmpl.h 's/default: return x != value;.*/default: return x < value || x > value;/; /default:$/{n;s/return x != value;.*/return x < value || x > value;/}' 'a NaN is not kept by nonzero and ne'
-mutant full compact src/cpu/compact.c 's/run->total_kept + first - carry/run->total_kept + first/' 'partition leaves holes among the rejected'
+mutant full compact src/cpu/compact.c 's/run->total_kept + first - carry), total_rejected/run->total_kept + first), total_rejected/' 'partition leaves holes among the rejected'
 mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
 mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)end, _mm256_add_epi64(first, place));/_mm256_storeu_si256((__m256i *)(end + (n == 64 * nwords)), _mm256_add_epi64(first, place));/' 'AVX2: a store past the end'
 mutant full compact src/cpu/simd_avx512.c 's/4 \* _mm_popcnt_u64(mask & 0xffff)/4 * _mm_popcnt_u64(mask \& 0x7fff)/' 'AVX-512: the last of 16 items is overwritten'

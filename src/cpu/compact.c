@@ -81,7 +81,7 @@ struct side {
 /* Kernels may write n items however few they keep: not where there is no room for so many. */
 static size_t emit_to_side(const struct compact_run *run, struct side *side, uint64_t first, size_t n, const uint64_t *bits,
                            unsigned char *stage) {
-    const bool direct = n <= side->room || run->compact == NULL;
+    const bool direct = stage == NULL || n <= side->room || run->compact == NULL;
     const size_t kept = emit_items(run, direct ? side->next : stage, first, n, bits);
     if (!direct) memcpy(side->next, stage, kept * run->out_nbytes);
     side->next += kept * run->out_nbytes;
