@@ -1,6 +1,14 @@
 # CUDA as a language: architectures, and flags that keep C++ run-time support out, so that plain cc links the result.
 if(UPSWEEP_CUDA_ARCHITECTURES STREQUAL "release")
   set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120)
+elseif(UPSWEEP_CUDA_ARCHITECTURES STREQUAL "present")
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader OUTPUT_VARIABLE present ERROR_QUIET RESULT_VARIABLE failed)
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+" present "${present}") # of the first GPU
+  string(REPLACE "." "" present "${present}")
+  if(failed OR NOT present)
+    set(present 90)
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${present})
 else()
   set(CMAKE_CUDA_ARCHITECTURES ${UPSWEEP_CUDA_ARCHITECTURES})
 endif()

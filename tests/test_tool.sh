@@ -1,0 +1,310 @@
+#!/bin/sh
+# Tests of the tool, from the outside: what it writes, what it says, how it ends, and what it leaves behind.
+#
+# usage: sh tests/test_tool.sh TOOL [DIR]         closes with `N passed, N failed`
+#
+# The bulk of the data tests is tool/reference.py, which compares with a second implementation in Python; without python3 there remain
+# those of this file, which use awk and od. The rest needs a shell: pipes, full disks, signals, standard streams.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+tool=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+if [ $# -gt 1 ]; then mkdir -p "$2" && dir=$(cd "$2" && pwd); else dir=$(mktemp -d); fi
+work=$(mktemp -d "$dir/tool.XXXXXX") || exit 2
+trap 'rm -rf "$work"; [ $# -gt 1 ] || rmdir "$dir"' EXIT
+cd "$work" || exit 2
+npassed=0 nfailed=0
+
+verdict() { # WHAT STATUS [DETAIL]
+    if [ "$2" -eq 0 ]; then
+        npassed=$((npassed + 1))
+    else
+        nfailed=$((nfailed + 1))
+        echo "FAILED: $1 ${3-}"
+    fi
+}
+
+# expect WHAT WANTED COMMAND...: the command is good and writes WANTED (newlines as blanks) to standard output
+expect() {
+    what=$1 wanted=$2
+    shift 2
+    got=$("$@" 2>err </dev/null | tr '\n' ' ' && cat err)
+    [ "$got" = "$wanted " ] || [ "$got" = "$wanted" ]
+    verdict "$what" $? "got: $got"
+}
+
+# expect_stdin WHAT INPUT WANTED COMMAND...: the same with INPUT (blanks as newlines) on standard input
+expect_stdin() {
+    what=$1 input=$2 wanted=$3
+    shift 3
+    got=$(printf '%s' "$input" | tr ' ' '\n' | "$@" 2>err | tr '\n' ' ' && cat err)
+    [ "$got" = "$wanted " ] || [ "$got" = "$wanted" ]
+    verdict "$what" $? "got: $got"
+}
+
+# expect_error WHAT SENTENCE COMMAND...: status 2, SENTENCE within one line on standard error, no new file
+expect_error() {
+    what=$1 sentence=$2
+    shift 2
+    ls -A >before
+    "$@" >out.ignored 2>err </dev/null
+    status=$?
+    rm -f out.ignored
+    grep -q '^upsweep: ' err && grep -qF -e "$sentence" err && [ "$(wc -l <err)" -eq 1 ] && [ $status -eq 2 ]
+    verdict "$what" $? "status $status: $(cat err)"
+    ls -A >after
+    grep -v err before | grep -v after >x && grep -v err after | grep -v after | cmp -s - x
+    verdict "$what: leaves nothing" $? "$(ls -A)"
+    rm -f before after x err
+}
+
+# ---- help, version, info, and what is wrong with a command line ----------------------------------------------------------------
+
+for command in '' scan compact partition sort info demo; do
+    "$tool" $command --help >help 2>err
+    [ $? -eq 0 ] && grep -q '^Usage: upsweep' help && [ ! -s err ]
+    verdict "$command --help" $?
+    [ "$(awk 'length > 160' help)" = "" ]
+    verdict "$command --help fits a terminal" $?
+done
+rm -f help err
+expect_error 'no command' 'a command is missing' "$tool"
+expect_error 'unknown command' "unknown command 'frobnicate'" "$tool" frobnicate
+"$tool" --version | grep -q '^upsweep [0-9]*\.[0-9]*\.[0-9]*$'
+verdict '--version' $?
+"$tool" info | grep -q 'licence: MIT'
+verdict 'info says the licence' $?
+"$tool" info | grep -q 'backend cpu'
+verdict 'info lists the CPU' $?
+"$tool" info --json | grep -q '"devices": \['
+verdict 'info --json' $?
+
+printf '\001\000\000\000\002\000\000\000\003\000\000\000' >in
+for command in scan compact partition sort; do
+    expect_error "$command: unknown option" "$command: unknown option --frobnicate" "$tool" $command --frobnicate in
+    expect_error "$command: unknown letter" "$command: unknown option -Z" "$tool" $command -Z in
+    expect_error "$command: missing argument" 'needs an argument' "$tool" $command in --type
+    expect_error "$command: argument too many" 'takes no argument' "$tool" $command --help=3 in
+    expect_error "$command: operand too many" 'one argument too many: c' "$tool" $command a b c
+    expect_error "$command: raw without a type" 'need --type' "$tool" $command in out
+    expect_error "$command: unknown type" "'i33' is not one of" "$tool" $command -t i33 in out
+    expect_error "$command: unknown format" "'xml' is none of" "$tool" $command -t i32 -f xml in out
+    expect_error "$command: unknown output format" "'xml' is none of" "$tool" $command -t i32 --out-format xml in out
+    expect_error "$command: no such file" 'absent: No such file' "$tool" $command -t i32 absent out
+    expect_error "$command: a directory as input" 'Is a directory' "$tool" $command -t i32 . out
+    expect_error "$command: a directory as output" 'Is a directory' "$tool" $command -t i32 in .
+    expect_error "$command: an absent directory" 'absent/out: No such file' "$tool" $command -t i32 in absent/out
+    expect_error "$command: half an element" '12 bytes are not a whole number of elements of 8 bytes' "$tool" $command -t i64 in out
+    expect_error "$command: unknown backend" 'upsweep: ' "$tool" $command -t i32 -b abacus in out
+    expect_error "$command: no threads" 'not between 1 and' "$tool" $command -t i32 --threads 0 in out
+    expect_error "$command: chunk of nothing" 'out of range' "$tool" $command -t i32 --chunk 0 in out
+    expect_error "$command: bad chunk" 'is not a size' "$tool" $command -t i32 --chunk 12Q in out
+    expect_error "$command: huge chunk" 'out of range' "$tool" $command -t i32 --chunk 99999999T in out
+done
+expect_error 'info: an operand' 'one argument too many' "$tool" info in
+expect_error 'scan: an option of another command' 'unknown option --where' "$tool" scan --where nonzero -t i32 in
+expect_error 'scan: unknown operator' "'div' is none of" "$tool" scan -t i32 --op div in out
+expect_error 'scan: operator of integers' 'xor is for integers' "$tool" scan -t f32 --op xor in out
+expect_error 'scan: init out of range' "'300' does not fit u8" "$tool" scan -t u8 --init 300 in out
+expect_error 'scan: init no number' "'x' is not a whole number" "$tool" scan -t u8 --init x in out
+for where in '' '=' '= 3' '>' '>= x' '== 3 4' 'nonzero 3' 'positive' '> 99999999999'; do
+    expect_error "compact: --where '$where'" '--where: ' "$tool" compact -t i32 --where "$where" in out
+done
+expect_error 'compact: not-nan of integers' 'is for floats' "$tool" compact -t i32 --where not-nan in out
+expect_error 'compact: comparing with nan' 'nothing compares with nan' "$tool" compact -t f32 --where '== nan' in out
+expect_error 'compact: two conditions' 'only one of them' "$tool" compact -t i32 --where '> 1' --flags in in out
+expect_error 'compact: flags and elements from one pipe' 'standard input already' "$tool" compact -t i32 --flags - - out
+expect_error 'compact: records without flags' 'needs --flags' "$tool" compact --record-size 4 in out
+expect_error 'compact: records with a type' 'records have no --type' "$tool" compact --record-size 4 --flags in -t i32 in out
+expect_error 'compact: records too large' 'not between 1 and 4096' "$tool" compact --record-size 4097 --flags in in out
+expect_error 'compact: records as text' 'can be written raw only' "$tool" compact --record-size 1 --flags in in out.txt
+expect_error 'compact: index type without indices' 'needs --indices' "$tool" compact -t i32 --index-type u32 in out
+expect_error 'compact: bad index type' 'neither u32 nor u64' "$tool" compact -t i32 --indices --index-type i32 in out
+expect_error 'compact: count with OUT' 'there is no OUT' "$tool" compact -t i32 --count in out
+expect_error 'partition: count without OUT' 'needs OUT' "$tool" partition -t i32 --count in
+for bits in '' 3 3: :3 5:3 3:3 0:33 0x1:3 '1 :3' -1:3 1:3: 9999:3; do
+    expect_error "sort: --bits '$bits'" '--bits: ' "$tool" sort -t i32 --bits "$bits" in out
+done
+expect_error 'sort: values without a size' 'need --value-size' "$tool" sort -t i32 --values in in out
+expect_error 'sort: values too large' 'not between 1 and 4096' "$tool" sort -t i32 --values in --value-size 4097 in out
+expect_error 'sort: values without a place' 'say --values-out' "$tool" sort -t i32 --values in --value-size 4 in
+expect_error 'sort: two outputs in one file' 'the same file as OUT' "$tool" sort -t i32 --values in --value-size 4 --values-out out in out
+expect_error 'sort: two outputs in one pipe' 'standard output already' "$tool" sort -t i32 --values in --value-size 4 --values-out - in
+expect_error 'sort: two inputs from one pipe' 'standard input already' "$tool" sort -t i32 --values - --value-size 4 - out
+expect_error 'sort: value size without values' 'needs --values' "$tool" sort -t i32 --value-size 4 in out
+expect_error 'sort: place without values' 'needs --values' "$tool" sort -t i32 --values-out v in out
+expect_error 'sort: argsort with values' 'only one of them' "$tool" sort -t i32 --argsort --values in --value-size 4 in out
+expect_error 'sort: index type without argsort' 'needs --argsort' "$tool" sort -t i32 --index-type u32 in out
+
+# ---- small data by hand ----------------------------------------------------------------------------------------------------------
+
+expect_stdin 'scan' '3 1 7 0 4' '0 3 4 11 11' "$tool" scan -f text
+expect_stdin 'scan, inclusive' '3 1 7 0 4' '3 4 11 11 15' "$tool" scan -f text --inclusive
+expect_stdin 'scan, from 10' '3 1 7' '10 13 14' "$tool" scan -f text --init 10
+expect_stdin 'scan, max' '3 1 7 0 4' '3 3 7 7 7' "$tool" scan -f text -o max -i
+expect_stdin 'scan, wrapping' '200 100 1' '200 44 45' "$tool" scan -f text -t u8 -i
+expect_stdin 'scan, floats' '0.5 0.25 -1' '0.5 0.75 -0.25' "$tool" scan -f text -t f32 -i
+expect_stdin 'compact' '3 1 0 7 0 4' '3 1 7 4' "$tool" compact -f text
+expect_stdin 'compact, negative constant' '3 -1 -5 7' '-5' "$tool" compact -f text --where '<-1'
+expect_stdin 'compact, indices' '3 1 0 7 0 4' '0 1 3 5' "$tool" compact -f text --indices
+expect_stdin 'compact, indices, chunks' '3 1 0 7 0 4' '0 1 3 5' "$tool" compact -f text --indices --chunk 16
+expect_stdin 'compact, count' '3 1 0 7 0 4' '4' "$tool" compact -f text --count
+expect_stdin 'compact, not-nan' '1 nan -nan 2' '1 2' "$tool" compact -f text -t f64 --where not-nan
+expect_stdin 'partition' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text --where '>= 3'
+expect_stdin 'partition, chunks' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text --where '>= 3' --chunk 8
+expect_stdin 'sort' '3 -1 0 7 0 4' '-1 0 0 3 4 7' "$tool" sort -f text
+expect_stdin 'sort, descending' '3 -1 0 7 0 4' '7 4 3 0 0 -1' "$tool" sort -f text --descending
+expect_stdin 'sort, argsort' '3 -1 0 7 0 4' '1 2 4 0 5 3' "$tool" sort -f text --argsort
+expect_stdin 'sort, bits' '18 33 17 34' '33 17 18 34' "$tool" sort -f text -t u8 --bits 0:2
+expect_stdin 'sort, total order' '0 -0 nan -inf inf -nan' '-nan -inf -0 0 inf nan' "$tool" sort -f text -t f64
+for backend in auto cpu cpu:1 cpu:3; do
+    expect_stdin "scan on $backend" '3 1 7' '0 3 4' "$tool" scan -f text --backend $backend
+done
+expect_stdin 'scan with 2 threads' '3 1 7' '0 3 4' "$tool" scan -f text --threads 2
+
+"$tool" scan -t i32 -i in out && [ "$(od -An -v -td4 out | tr -s ' ')" = ' 1 3 6' ]
+verdict 'raw, little-endian' $?
+"$tool" scan -t i32 -i in - | cmp -s - out
+verdict '- is standard output' $?
+"$tool" scan -t i32 -i <in | cmp -s - out
+verdict 'standard input' $?
+{ dd bs=4 count=1 of=/dev/null 2>/dev/null && "$tool" scan -t i32 -i; } <in | od -An -v -td4 | tr -s ' ' | grep -q '^ 2 5$'
+verdict 'standard input from where it stands' $?
+
+# ---- more data, with awk as the reference, in one chunk and in many ----------------------------------------------------------------
+
+awk 'BEGIN { for (i = 0; i < 20000; i++) { x = (x * 1103 + 12345) % 65536; print x - 32768 } }' >many.txt
+awk '{ print s; s += $1 }' s=0 many.txt >scan.wanted
+awk '$1 >= 1000' many.txt >compact.wanted
+awk '$1 < 1000' many.txt | cat compact.wanted - >partition.wanted
+sort -n many.txt >sort.wanted
+sort -rn many.txt >sort-r.wanted
+"$tool" compact --where '>= -32768' --out-format raw many.txt many.i64
+od -An -v -td8 many.i64 | tr -s ' ' '\n' | sed 1d | cmp -s - many.txt
+verdict 'text to raw, read by od' $?
+for chunk in 8 1000 4K 16M; do
+    [ $chunk = 8 ] || [ -s scan.wanted ] || continue
+    "$tool" scan --chunk $chunk -t i64 --out-format text many.i64 | cmp -s - scan.wanted
+    verdict "scan of many, chunk $chunk" $?
+    "$tool" compact --chunk $chunk --where '>= 1000' -t i64 --out-format text many.i64 | cmp -s - compact.wanted
+    verdict "compact of many, chunk $chunk" $?
+    "$tool" partition --chunk $chunk --where '>= 1000' -t i64 --out-format text many.i64 | cmp -s - partition.wanted
+    verdict "partition of many, chunk $chunk" $?
+    "$tool" sort --chunk $chunk -t i64 --out-format text many.i64 | cmp -s - sort.wanted
+    verdict "sort of many, chunk $chunk" $?
+    cat many.i64 | "$tool" sort --chunk $chunk -t i64 -r --out-format text | cmp -s - sort-r.wanted
+    verdict "sort of many from a pipe, chunk $chunk" $?
+done
+
+# ---- empty input --------------------------------------------------------------------------------------------------------------------
+
+: >empty
+for command in scan compact partition sort 'sort --argsort' 'compact --indices'; do
+    for format in raw text; do
+        "$tool" $command -t f32 -f $format empty empty.out && [ -f empty.out ] && [ ! -s empty.out ]
+        verdict "$command of an empty $format file" $?
+        rm -f empty.out
+        [ "$("$tool" $command -t f32 -f $format </dev/null | wc -c)" -eq 0 ]
+        verdict "$command of empty $format input" $?
+    done
+    "$tool" $command -t i32 empty empty.npy && "$tool" $command empty.npy empty-too.npy && cmp -s empty.npy empty-too.npy
+    verdict "$command of an empty .npy file" $?
+done
+expect 'count of an empty file' 0 "$tool" compact -t i32 --count empty
+
+# ---- output files: in place, permissions, links, devices -----------------------------------------------------------------------------
+
+cp in same && "$tool" scan -t i32 -i same same && cmp -s same out
+verdict 'IN and OUT the same file' $?
+cp in same && "$tool" scan -t i32 -i - same <same && cmp -s same out
+verdict 'the same through standard input' $?
+cp in same
+expect_error 'IN is standard output' 'both input and standard output' sh -c '"$1" scan -t i32 same >>same' sh "$tool"
+(umask 027 && "$tool" scan -t i32 in mode.out) && [ "$(ls -l mode.out | cut -c1-10)" = '-rw-r-----' ]
+verdict 'permissions as umask says' $?
+mkdir -p sub && echo old >sub/target && ln -s sub/target link && "$tool" scan -t i32 -i in link && [ -h link ] && cmp -s sub/target out
+verdict 'through a symbolic link' $?
+"$tool" scan -t i32 in /dev/null
+verdict 'to /dev/null' $?
+mkfifo fifo
+cat fifo >from-fifo &
+"$tool" scan -t i32 -i in fifo && wait && cmp -s from-fifo out
+verdict 'to a named pipe' $?
+if [ "$(id -u)" -ne 0 ]; then
+    echo old >protected && chmod 444 protected
+    expect_error 'a protected file' 'Permission denied' "$tool" scan -t i32 in protected
+fi
+echo old >kept
+printf '123' >odd
+expect_error 'an output that exists stays' 'not a whole number' "$tool" scan -t i32 odd kept
+[ "$(cat kept)" = old ]
+verdict 'an output that exists stays as it was' $?
+
+# ---- truncated input, full disks, closed pipes ----------------------------------------------------------------------------------------
+
+expect_error 'a pipe that ends within an element' 'ends within element 0' sh -c 'printf 123 | "$1" scan -t i32 - out.new' sh "$tool"
+if [ -w /dev/full ]; then
+    for command in scan compact partition sort; do
+        expect_error "$command: full disk" 'No space left' "$tool" $command -t i32 in /dev/full
+        expect_error "$command: full standard output" 'standard output: No space left' sh -c '"$1" $2 -t i32 in >/dev/full' sh "$tool" $command
+        expect_error "$command: full, as text" 'No space left' sh -c '"$1" $2 -t i32 --out-format text in >/dev/full' sh "$tool" $command
+        expect_error "$command: full, as .npy" 'No space left' sh -c '"$1" $2 -t i32 --out-format npy in >/dev/full' sh "$tool" $command
+    done
+    for words in '--help' '--version' 'info' 'info --json' 'scan --help' 'compact -t i32 --count in'; do
+        expect_error "$words: full standard output" 'standard output: No space left' sh -c '"$1" $2 >/dev/full' sh "$tool" "$words"
+    done
+fi
+expect_error 'file too large' 'File too large' sh -c 'ulimit -f 8; "$1" scan -t i64 many.i64 large.out' sh "$tool"
+expect_error 'spool too large' 'File too large' sh -c 'ulimit -f 8; "$1" partition --where "> 40000" -t i64 many.i64 large.out' sh "$tool"
+expect_error 'no directory for the spool' 'No such file' env TMPDIR=/absent "$tool" partition -t i64 many.i64 large.out
+expect_error 'closed standard output' 'standard output: Bad file descriptor' sh -c '"$1" scan -t i32 in >&-' sh "$tool"
+expect_error 'closed standard output, text' 'standard output: Bad file descriptor' sh -c '"$1" info >&-' sh "$tool"
+expect_error 'closed standard input' 'standard input: Bad file descriptor' sh -c '"$1" scan -t i32 - out.new <&-' sh "$tool"
+for command in scan 'compact --where ==0' partition 'compact --indices --where ==0'; do # an endless input ends with its reader
+    [ "$command" = partition ] && input=many.i64 || input=/dev/zero
+    { "$tool" $command -t u8 $input 2>err; echo $? >status; } 2>/dev/null | dd bs=1 count=1 >/dev/null 2>&1
+    [ "$(cat status)" -eq 2 ] && grep -q 'standard output: Broken pipe' err
+    verdict "$command: closed pipe" $? "$(cat status err)"
+done
+
+# ---- signals ---------------------------------------------------------------------------------------------------------------------------
+
+mkfifo endless && mkdir clean && echo old >clean/out
+for sig in TERM HUP; do
+    "$tool" scan -t u8 --chunk 4 endless clean/out 2>err &
+    pid=$!
+    exec 3>endless
+    printf 1234567890 >&3
+    tries=0
+    while [ "$(ls -A clean | wc -l)" -lt 2 ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+    [ "$(ls -A clean | wc -l)" -eq 2 ]
+    verdict "SIG$sig: there was a temporary file" $?
+    kill -$sig $pid
+    wait $pid 2>/dev/null
+    [ $? -gt 128 ]
+    verdict "SIG$sig: dies of it" $?
+    exec 3>&-
+    [ "$(ls -A clean)" = out ] && [ "$(cat clean/out)" = old ]
+    verdict "SIG$sig: leaves nothing" $? "$(ls -A clean)"
+done
+
+# ---- the same and more against a second implementation ----------------------------------------------------------------------------------
+
+if command -v python3 >/dev/null; then
+    mkdir reference
+    python3 "$here/tool/reference.py" "$tool" reference >reference.log
+    sed '$d' reference.log
+    last=$(tail -n 1 reference.log)
+    case $last in
+    *' passed, '*' failed')
+        npassed=$((npassed + ${last%% *})) last=${last##*, }
+        nfailed=$((nfailed + ${last%% *})) ;;
+    *) verdict 'reference.py came to its end' 1 "$last" ;;
+    esac
+else
+    echo 'no python3: the tests of tool/reference.py are left out'
+fi
+
+[ -z "$(find . -name '.*upsweep-*')" ]
+verdict 'no temporary file is left anywhere' $?
+echo "$npassed passed, $nfailed failed"
+[ $nfailed -eq 0 ]
