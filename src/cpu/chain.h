@@ -23,8 +23,10 @@
  * scans depend on it, so it is the same on every machine and for every thread count. */
 #define CHAIN_BLOCK_NBYTES (128u << 10)
 
-/* Below this many bytes of input a call stays on its thread: waking another costs more than it saves. */
-#define CHAIN_THREADS_NBYTES (1u << 20)
+/* A call stays on its thread below CHAIN_THREADS_NBYTES / nthreads bytes of input, or the minimum if that is more: within the caches one
+ * thread is fast, the others must be woken, and each block is read twice. (Two threads, busy Zen 5, 2026-11: a loss below 4 MiB.) */
+#define CHAIN_THREADS_NBYTES     (8u << 20)
+#define CHAIN_THREADS_MIN_NBYTES (1u << 20)
 
 struct chain_policy {
     /* The aggregate of items [first, first + n); runs at once on any number of tasks, in any order. */
