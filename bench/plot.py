@@ -120,7 +120,7 @@ def label_ends(ax, ends, gap=10.5):
 
 def label_column(ax, right, ends, gap):
     placed = sorted(((ax.transData.transform((x, y))[1], x, y, text, colour) for x, y, text, colour in ends), reverse=True)
-    heights, ceiling = [], float("inf")
+    heights, ceiling = [], ax.transAxes.transform((0, 1))[1] + gap
     for height, *_ in placed:
         ceiling = min(height, ceiling - gap)
         heights.append(ceiling)
