@@ -10,7 +10,7 @@ struct array {
     const void *data;
     uint64_t n;
     size_t elem_nbytes;
-    size_t alignment; /* 1 for bytes and records */
+    size_t alignment; /* a power of two; 1 for bytes and records */
 };
 
 /* NULL with n > 0, n * elem_nbytes beyond what a pointer can span, alignment, and whether the backend may touch it. */

@@ -214,6 +214,7 @@ template <class P>
 static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     ring_kernel(const __grid_constant__ typename P::Args args, const __grid_constant__ RingInput input,
                 typename RingExchange<P>::Words *words) {
+#if __CUDA_ARCH__ >= 900 /* can_run_ring() keeps older GPUs away */
     extern __shared__ __align__(128) unsigned char s_slots[];
     __shared__ RingShared<P> s;
     const unsigned warp = threadIdx.x / 32;
@@ -237,6 +238,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         ring.reduce(warp - 2);
     else
         ring.finish(warp - 2 - P::REDUCERS);
+#endif
 }
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
