@@ -1,7 +1,7 @@
-/* setups.c: the contexts that every test runs on: instruction sets x thread counts x executors on the CPU, and one on CUDA.
+/* setups.c: the contexts that every test runs on: instruction sets x thread counts x executors on the CPU, and both passes on CUDA.
  *
- * The instruction set is chosen by the environment variable UPSWEEP_CPU, which the library reads at each open. A set that this machine
- * does not have is skipped, and said so: the context reports which one it uses. */
+ * The instruction set is chosen by the environment variable UPSWEEP_CPU, the pass by UPSWEEP_CUDA; the library reads them at each open. A
+ * set that this machine does not have is skipped, and said so: the context reports which one it uses. */
 #include "harness.h"
 
 #include <pthread.h>
@@ -43,7 +43,7 @@ void executor_threads(void *user, void (*task)(void *arg, uint32_t i), void *arg
 /* ---- the list ---------------------------------------------------------------------------------------------------------------- */
 
 static const struct spec {
-    const char *backend, *isa;
+    const char *backend, *path; /* path: instruction set or pass */
     uint32_t nthreads;
     upsweep_parallel_for executor;
     const char *executor_name;
@@ -63,7 +63,8 @@ static const struct spec {
     {"cpu", "avx512", 8, NULL, "", true},
     {"cpu", "avx512", 4, executor_reversed, ", reversed executor", true},
     {"cpu", "avx2", 5, executor_threads, ", threads as executor", true},
-    {"cuda", NULL, 0, NULL, "", true},
+    {"cuda", "lookback", 0, NULL, "", true},
+    {"cuda", "ring", 0, NULL, "", true},
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
@@ -73,9 +74,10 @@ static struct memory *host_memory; /* one for all CPU setups */
 
 static upsweep_status open_spec(const struct spec *spec, upsweep_context **ctx) {
     upsweep_options options = {.size = sizeof options, .nthreads = spec->nthreads, .parallel_for = spec->executor};
-    if (spec->isa) setenv("UPSWEEP_CPU", spec->isa, 1);
+    const char *variable = strcmp(spec->backend, "cpu") == 0 ? "UPSWEEP_CPU" : "UPSWEEP_CUDA";
+    setenv(variable, spec->path, 1);
     const upsweep_status status = upsweep_open_ex(ctx, spec->backend, &options);
-    unsetenv("UPSWEEP_CPU");
+    unsetenv(variable);
     return status;
 }
 
@@ -91,10 +93,11 @@ static bool runs_isa(const char *got, const char *wanted) {
 
 static void add_setup(const struct spec *spec) {
     struct setup *s = &setups[nsetups];
-    if (spec->isa) {
-        snprintf(s->name, sizeof s->name, "%s %s %u threads%s", spec->backend, spec->isa, spec->nthreads, spec->executor_name);
+    s->host = strcmp(spec->backend, "cpu") == 0;
+    if (s->host) {
+        snprintf(s->name, sizeof s->name, "%s %s %u threads%s", spec->backend, spec->path, spec->nthreads, spec->executor_name);
     } else {
-        snprintf(s->name, sizeof s->name, "%s", spec->backend);
+        snprintf(s->name, sizeof s->name, "%s %s", spec->backend, spec->path);
     }
     setup_enter(s);
     if (!CHECK_OK(open_spec(spec, &s->ctx))) {
@@ -103,12 +106,11 @@ static void add_setup(const struct spec *spec) {
     }
     upsweep_device device = {.size = sizeof device};
     CHECK_OK(upsweep_context_device(s->ctx, &device));
-    if (spec->isa && !runs_isa(device.detail, spec->isa)) {
+    if (s->host && !runs_isa(device.detail, spec->path)) {
         skip(s->name);
         upsweep_close(s->ctx);
         return;
     }
-    s->host = strcmp(spec->backend, "cpu") == 0;
     if (s->host && !host_memory) host_memory = memory_open(true, s->ctx);
     s->memory = s->host ? host_memory : memory_open(false, s->ctx);
     nsetups++;

@@ -210,8 +210,9 @@ static upsweep_status open_cuda(upsweep_context *ctx, int64_t index) {
     if (impl == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory for a CUDA context");
     *impl = (struct cuda_impl){.device = device};
     ctx->impl = impl;
-    const char *path = getenv("UPSWEEP_CUDA"); /* "lookback": the pass of older GPUs, so that tests reach it on newer ones */
-    impl->queue.lookback = path != NULL && strcmp(path, "lookback") == 0;
+    const char *pass = getenv("UPSWEEP_CUDA"); /* so that tests reach both passes at every size */
+    impl->queue.only_lookback = pass != NULL && strcmp(pass, "lookback") == 0;
+    impl->queue.only_ring = pass != NULL && strcmp(pass, "ring") == 0;
     struct scope before;
     upsweep_status status = check_cuda(ctx, enter(device, &before), "to make the device current");
     if (status == UPSWEEP_OK) status = set_up(ctx);

@@ -18,16 +18,18 @@ struct cuda_queue {
     int arch;        /* compute capability: 90 for 9.0 */
     int cooperative; /* 1 if cooperative launches are to be had */
     void *control;   /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
-    int lookback;    /* 1: the look-back pass even where the GPU could run the ring pass */
+    int only_lookback; /* 1: the look-back pass even where the GPU could run the ring pass */
+    int only_ring;     /* 1: the ring pass also for inputs so short that the look-back pass is faster */
 };
 
-/* Where in the control memory each kind of exchange keeps its words (lookback.cuh, ring_exchange.cuh); by the bytes of a word or value. */
+/* Where in the control memory each kind of exchange keeps its words (lookback.cuh, ring_exchange.cuh; by the bytes of a word or value). */
 enum {
     CUDA_CONTROL_LOOKBACK_8 = 0,
     CUDA_CONTROL_LOOKBACK_16 = 2 << 20,
     CUDA_CONTROL_RING_4 = 5 << 20,
     CUDA_CONTROL_RING_8 = 6 << 20,
-    CUDA_CONTROL_NBYTES = 7 << 20
+    CUDA_CONTROL_COUNT = 7 << 20, /* count.cuh */
+    CUDA_CONTROL_NBYTES = CUDA_CONTROL_COUNT + 256
 };
 
 /* 0 if this library has kernels for the current device. */

@@ -245,7 +245,12 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
 
 /* Can this queue's device run a ring pass? All CTAs must be resident, or those that wait would keep out those that are waited for. */
 static inline bool can_run_ring(const struct cuda_queue *queue) {
-    return queue->arch >= 90 && queue->cooperative && !queue->lookback && queue->nsms <= RING_MAX_CTAS;
+    return queue->arch >= 90 && queue->cooperative && !queue->only_lookback && queue->nsms <= RING_MAX_CTAS;
+}
+
+/* And should it? Short inputs are done sooner by the look-back pass. */
+static inline bool should_run_ring(const struct cuda_queue *queue, uint64_t n, uint64_t min_n) {
+    return can_run_ring(queue) && (queue->only_ring || n >= min_n);
 }
 
 /* Bytes by which `in` lies past a 16-byte boundary: where its first byte stands in tile 0. */

@@ -173,7 +173,7 @@ template <class T, class Kept> struct RingCompact {
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a) {
-    return can_run_ring(queue) && a->n >= RING_COMPACT_MIN_NBYTES / a->elem_nbytes && a->output != COMPACT_SPLIT;
+    return should_run_ring(queue, a->n, RING_COMPACT_MIN_NBYTES / a->elem_nbytes) && a->output != COMPACT_SPLIT;
 }
 
 template <class T> static cudaError_t launch_ring_compact(const struct cuda_queue *queue, const struct compact_args *a, Keep<T> keep) {

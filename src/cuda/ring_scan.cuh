@@ -95,9 +95,9 @@ template <> struct OrderMatters<Max<float>> { static constexpr bool value = true
 template <> struct OrderMatters<Min<double>> { static constexpr bool value = true; };
 template <> struct OrderMatters<Max<double>> { static constexpr bool value = true; };
 
-/* Short inputs are done sooner by the look-back pass, and so are arrays that do not lie alike, whose vectors would be cut in two. */
+/* Vectors of arrays that do not lie alike would be cut in two: the look-back pass takes those. */
 static inline bool ring_scan_suits(const struct cuda_queue *queue, const struct scan_args *a, size_t elem_nbytes) {
-    return can_run_ring(queue) && a->n >= RING_SCAN_MIN_NBYTES / elem_nbytes && ring_head(a->in) == ring_head(a->out);
+    return should_run_ring(queue, a->n, RING_SCAN_MIN_NBYTES / elem_nbytes) && ring_head(a->in) == ring_head(a->out);
 }
 
 template <class T, class Op> static cudaError_t launch_ring_scan(const struct cuda_queue *queue, const struct scan_args *a) {
