@@ -88,7 +88,7 @@ mutant full compact src/cpu/simd_avx512.c 's/4 \* _mm_popcnt_u64(mask & 0xffff)/
 mutant full compact src/cpu/compact.c 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if (n % 64 > 1) bits[n \/ 64] ^=/' 'partition loses a last item'
 
 # ---- sort ----
-mutant quick sort src/cpu/sort_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
+mutant quick sort src/cpu/sort_leaf_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
 mutant full sort src/cpu/sort.c 's/if (sort_bit_top(varying) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
 mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
 mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'

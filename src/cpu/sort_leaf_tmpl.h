@@ -180,15 +180,3 @@ static void FN(leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end,
     const struct sort_leaf again = {leaf->to, leaf->to, leaf->image, leaf->bench, leaf->vector};
     FN(finish_runs)(&again, begin, end, lo, digits.low_shift, mask & ~sort_low_bits(digits.low_shift));
 }
-
-static const struct sort_kernel FN(kernel) = {
-    .leaf_items = sizeof(FN(item)) > 8 ? SORT_AREA_NBYTES / sizeof(FN(item)) : SORT_AREA_NBYTES / 8,
-    .item_nbytes = sizeof(FN(item)),
-    .area_nbytes = AREA_NBYTES,
-    .split_max_bits = SPLIT_MAX_BITS,
-    .varying = FN(varying),
-    .count = FN(count),
-    .scatter = FN(scatter),
-    .copy = FN(copy),
-    .leaf = FN(leaf),
-};

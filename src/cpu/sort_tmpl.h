@@ -288,6 +288,18 @@ static void FN(scatter)(const struct sort_split *s, uint64_t begin, uint64_t end
 
 #include "sort_leaf_tmpl.h"
 
+static const struct sort_kernel FN(kernel) = {
+    .leaf_items = sizeof(FN(item)) > 8 ? SORT_AREA_NBYTES / sizeof(FN(item)) : SORT_AREA_NBYTES / 8,
+    .item_nbytes = sizeof(FN(item)),
+    .area_nbytes = AREA_NBYTES,
+    .split_max_bits = SPLIT_MAX_BITS,
+    .varying = FN(varying),
+    .count = FN(count),
+    .scatter = FN(scatter),
+    .copy = FN(copy),
+    .leaf = FN(leaf),
+};
+
 #undef VALUE_NBYTES
 #undef AREA_NBYTES
 #undef GROUP
