@@ -17,13 +17,18 @@ as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# need PROGRAM PACKAGE...: installs the packages unless the program is there.
+# need PROGRAM PACKAGE...: notes the packages for install_missing unless the program is there.
+missing=
 need() {
-    program=$1
-    shift
-    command -v "$program" >/dev/null 2>&1 && return
-    echo "run.sh: installing $*" >&2
-    as_root env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get -qq update && apt-get -qq install -y --no-install-recommends "$@"' sh "$@" >/dev/null
+    command -v "$1" >/dev/null 2>&1 || { shift; missing="$missing $*"; }
+}
+
+install_missing() {
+    [ -n "$missing" ] || return 0
+    echo "run.sh: installing$missing" >&2
+    # shellcheck disable=SC2086
+    as_root env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get -qq update && apt-get -qq install -y --no-install-recommends "$@"' sh $missing >/dev/null
+    missing=
 }
 
 set_up() {
@@ -31,6 +36,7 @@ set_up() {
     need c++ g++
     need make make
     need cmake cmake
+    install_missing
     # A toolkit in its usual place that is not on the PATH.
     if ! command -v nvcc >/dev/null 2>&1 && [ -x /usr/local/cuda/bin/nvcc ]; then PATH=$PATH:/usr/local/cuda/bin; fi
 }
@@ -60,6 +66,7 @@ run_tests() {
 
 run_all_tests() {
     need python3 python3
+    install_missing
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT
     failed_builds=
@@ -83,7 +90,7 @@ gpu_test() {
 
 bench() {
     python=/usr/bin/python3 # where the package puts Matplotlib
-    { [ -f /usr/include/tbb/version.h ] && "$python" -c 'import matplotlib' 2>/dev/null; } || need matplotlib python3-matplotlib libtbb-dev
+    { [ -f /usr/include/tbb/version.h ] && "$python" -c 'import matplotlib' 2>/dev/null; } || { need matplotlib python3-matplotlib libtbb-dev; install_missing; }
     build build
     build/bin/upsweep-bench "$@" --json build/bench.jsonl
     "$python" bench/plot.py build/bench.jsonl --out build/img
