@@ -16,7 +16,8 @@ template <class Op, int ROWS, class V> static __device__ __forceinline__ void wa
 #pragma unroll
     for (int o = 1; o < 32; o *= 2) {
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) x[r] = Op::apply(x[r], (V)__shfl_down_sync(ALL_LANES, x[r], o)); /* right for lane 0, which is enough */
+        for (int r = 0; r < ROWS; r++)
+            x[r] = Op::apply(x[r], (V)__shfl_down_sync(ALL_LANES, x[r], o)); /* right for lane 0, which is enough */
     }
 #pragma unroll
     for (int r = 0; r < ROWS; r++) x[r] = (V)__shfl_sync(ALL_LANES, x[r], 0);

@@ -80,13 +80,12 @@ static void keep_interval(const struct compact_args *a, Keep<double> *keep) { *k
 /* ---- launchers ---------------------------------------------------------------------------------------------------------------- */
 
 /* A partition counts first: where the rejected ones begin depends on all elements. */
-template <class P> static cudaError_t run(const struct cuda_queue *queue, typename P::Args *args, bool both) {
-    if (!both) return launch_lookback<P>(queue, *args, args->n);
-    args->step = COMPACT_COUNT;
-    const cudaError_t error = launch_lookback<P>(queue, *args, args->n);
-    if (error != cudaSuccess) return error;
-    args->step = COMPACT_BOTH;
-    return launch_lookback<P>(queue, *args, args->n);
+template <class P, class T> static cudaError_t run(const struct cuda_queue *queue, const CompactArgs<T> &args) {
+    if (args.both && args.n > P::TILE_ITEMS) {
+        const cudaError_t error = launch_count<T>(queue, args.keep, args.in, args.n, args.in_aligned, args.count);
+        if (error != cudaSuccess) return error;
+    }
+    return launch_lookback<P>(queue, args, args.n);
 }
 
 template <class T> static CompactArgs<T> common_args(const struct compact_args *a, const void *decides) {
@@ -95,7 +94,7 @@ template <class T> static CompactArgs<T> common_args(const struct compact_args *
     args.n = a->n;
     args.count = a->count;
     args.out = (unsigned char *)a->out;
-    args.step = COMPACT_ONLY_KEPT;
+    args.both = a->output == COMPACT_SPLIT;
     args.in_aligned = (uintptr_t)decides % 16 == 0;
     return args;
 }
@@ -108,8 +107,9 @@ template <class T> static cudaError_t compact_where(const struct cuda_queue *que
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;
     if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT)
-        return run<LookbackCompact<T, StageElements<T>, COMPACT_ROWS, VEC>>(queue, &args, a->output == COMPACT_SPLIT);
-    return run<LookbackCompact<T, StageIndices<T>, COMPACT_ROWS, VEC>>(queue, &args, false);
+        return run<LookbackCompact<T, StageElements<T>, COMPACT_ROWS, VEC>>(queue, args);
+    enum { ROWS = sizeof(T) == 1 ? COMPACT_ROWS / 2 : COMPACT_ROWS }; /* places take 2 bytes: shared memory sets the limit */
+    return run<LookbackCompact<T, StageIndices<T>, ROWS, VEC>>(queue, args);
 }
 
 /* The widest access that divides the size of a record and suits both arrays. */
@@ -121,15 +121,14 @@ static uint32_t access_unit(const struct compact_args *a) {
 }
 
 static cudaError_t compact_flagged(const struct cuda_queue *queue, const struct compact_args *a) {
-    const bool both = a->output == COMPACT_SPLIT;
     CompactArgs<uint8_t> args = common_args<uint8_t>(a, a->flags);
     args.keep = {0, 0, true}; /* not zero */
     args.records = (const unsigned char *)a->in;
     args.record_nbytes = (uint32_t)a->elem_nbytes;
     args.unit = access_unit(a);
-    if (a->elem_nbytes <= RECORD_SMALL_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 4, 16>>(queue, &args, both);
-    if (a->elem_nbytes <= RECORD_MEDIUM_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 1, 16>>(queue, &args, both);
-    return run<LookbackCompact<uint8_t, StageRecords, 1, 2>>(queue, &args, both);
+    if (a->elem_nbytes <= RECORD_SMALL_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 4, 16>>(queue, args);
+    if (a->elem_nbytes <= RECORD_MEDIUM_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 1, 16>>(queue, args);
+    return run<LookbackCompact<uint8_t, StageRecords, 1, 2>>(queue, args);
 }
 
 static cudaError_t launch_compact(const struct cuda_queue *queue, const struct compact_args *a) {

@@ -6,16 +6,14 @@
  *   stored                    from there in aligned vectors, however the run lies in the output
  *
  * A sink says what is staged and how it leaves: the elements themselves; or their places in the tile (16 bits), which become indices, or
- * records of any size fetched and copied by all threads together. A partition stages the rejected behind the kept ones; it must know the
- * number of kept ones first, so it runs twice: COMPACT_COUNT, which only counts, and COMPACT_BOTH.
- * Cost: every element once in, every kept one once out; a partition reads what decides (elements or flags) once more. */
+ * records of any size fetched and copied by all threads together. A partition stages the rejected behind the kept ones; where they go in
+ * the output depends on the number of all kept ones, which count.cuh finds first (the only tile of a small input knows it by itself). Cost:
+ * every element once in, every kept one once out; a partition reads what decides (elements or flags) once more. */
 #ifndef UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
 #define UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
 
-#include "keep.cuh"
+#include "count.cuh"
 #include "lookback.cuh"
-
-enum compact_step { COMPACT_ONLY_KEPT, COMPACT_COUNT, COMPACT_BOTH };
 
 template <class T> struct CompactArgs {
     Keep<T> keep;
@@ -23,7 +21,7 @@ template <class T> struct CompactArgs {
     uint64_t n;
     uint64_t *count;
     unsigned char *out;
-    enum compact_step step;
+    bool both;       /* partition: *count is there already, unless one tile holds all */
     bool in_aligned; /* to 16 bytes */
     /* indices: */
     uint64_t base;
@@ -37,9 +35,9 @@ template <class T> struct CompactArgs {
 struct Run {
     uint64_t first;    /* the tile's first element */
     uint64_t at;       /* kept ones before the tile */
-    uint64_t nkept;    /* of the whole input (COMPACT_BOTH) */
+    uint64_t nkept;    /* of the whole input (partition) */
     uint32_t kept;     /* of this tile */
-    uint32_t rejected; /* of this tile, in COMPACT_BOTH; otherwise 0 */
+    uint32_t rejected; /* of this tile, in a partition; otherwise 0 */
     __device__ __forceinline__ uint64_t rejected_at() const { return nkept + (first - at); }
 };
 
@@ -169,25 +167,21 @@ template <class T, class Sink, int N_ROWS, int N_VEC> struct LookbackCompact {
     }
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
 
-    /* The elements of a vector that are in the input: all but in the last tile. */
-    static __device__ __forceinline__ uint32_t inside_input(uint64_t first, uint64_t n) {
-        const uint32_t all = (1u << VEC) - 1;
-        return first + VEC <= n ? all : first < n ? all >> (VEC - (uint32_t)(n - first)) : 0;
-    }
-
     __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, int warp, int lane) {
+        if (VEC * sizeof(T) == 16 && args.in_aligned &&
+            first_of(tile) + TILE_ITEMS <= args.n) { /* so that the loads of all rows leave together */
 #pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            data[r] = load_packed<T, VEC>(args.in, first_of(tile) + place_of(warp, r, lane), args.n, args.in_aligned, T(0));
+            for (int r = 0; r < ROWS; r++) data[r] = __ldcs((const uint4 *)(args.in + first_of(tile) + place_of(warp, r, lane)));
+        } else {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                data[r] = load_packed<T, VEC>(args.in, first_of(tile) + place_of(warp, r, lane), args.n, args.in_aligned, T(0));
+        }
 #pragma unroll
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            const Vector<T, VEC> v = unpack<T, VEC>(data[r]);
-            uint32_t inside = 0;
-#pragma unroll
-            for (int i = 0; i < VEC; i++) inside |= (uint32_t)args.keep.inside(v.item[i]) << i;
-            mask[r] = (args.keep.negate ? ~inside : inside) & inside_input(first_of(tile) + place_of(warp, r, lane), args.n);
+            mask[r] = kept_bits<T, VEC>(args.keep, data[r]) & input_bits<VEC>(first_of(tile) + place_of(warp, r, lane), args.n);
             row[r / 2] += (uint32_t)__popc(mask[r]) << r % 2 * 16;
         }
         uint32_t total = 0;
@@ -206,10 +200,9 @@ template <class T, class Sink, int N_ROWS, int N_VEC> struct LookbackCompact {
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {
         const uint64_t first = first_of(tile), left = args.n - first;
         const uint32_t here = left < TILE_ITEMS ? (uint32_t)left : TILE_ITEMS, kept = (uint32_t)scanned.aggregate;
-        if (args.step != COMPACT_BOTH && left <= TILE_ITEMS && threadIdx.x == 0) *args.count = scanned.prefix + kept;
-        if (args.step == COMPACT_COUNT) return;
-        const bool both = args.step == COMPACT_BOTH;
-        const Run run = {first, scanned.prefix, both ? *args.count : 0, kept, both ? here - kept : 0};
+        const bool alone = args.n <= TILE_ITEMS, both = args.both;
+        if ((alone || !both) && left <= TILE_ITEMS && threadIdx.x == 0) *args.count = scanned.prefix + kept;
+        const Run run = {first, scanned.prefix, !both ? 0 : alone ? kept : *args.count, kept, both ? here - kept : 0};
         const Sink sink(s.stage, args, run);
         uint32_t rank = (uint32_t)scanned.before;
 #pragma unroll
@@ -217,7 +210,7 @@ template <class T, class Sink, int N_ROWS, int N_VEC> struct LookbackCompact {
             const Vector<T, VEC> v = unpack<T, VEC>(data[r]);
             const uint32_t place = place_of(warp, r, lane), rank_here = rank + (before[r / 2] >> r % 2 * 16 & 0xffff);
             stage(sink, v, mask[r], true, place, rank_here);
-            if (both) stage(sink, v, ~mask[r] & inside_input(first + place, args.n), false, place, place - rank_here);
+            if (both) stage(sink, v, ~mask[r] & input_bits<VEC>(first + place, args.n), false, place, place - rank_here);
             rank += row[r / 2] >> r % 2 * 16 & 0xffff;
         }
         __syncthreads(); /* all is staged */

@@ -1,14 +1,10 @@
-/* lookback_scan.cuh: scan as a policy of the look-back pass.
- *
- *   a warp's part of a tile    ROWS rows of 32 vectors of 16 bytes, one a lane: every access covers 512 bytes in a row
- *   a vector  x0 x1 x2 x3      folded in the lane; the folds of a row scanned over the lanes by shuffles, all rows at once
- *   then                       a second, serial fold through the vector, from its prefix, gives the results
- *
- * Cost: every byte once in, once out; no shared memory for data. Order of combination: vector, row, rows, warps, tiles (lookback.cuh). */
+/* lookback_scan.cuh: scan as a policy of the look-back pass. A warp scans its part of a tile by scan_rows.cuh, and keeps it in registers
+ * while the prefix of the tile is found. Cost: every byte once in, once out; no shared memory for data. */
 #ifndef UPSWEEP_CUDA_LOOKBACK_SCAN_CUH
 #define UPSWEEP_CUDA_LOOKBACK_SCAN_CUH
 
 #include "lookback.cuh"
+#include "scan_rows.cuh"
 
 template <class T> struct ScanArgs {
     T *out;
@@ -32,64 +28,59 @@ template <class T, class Operator> struct LookbackScan {
     uint4 data[ROWS];
     T before[ROWS]; /* of the vector, in the warp's part */
 
-    static __device__ __forceinline__ T neutral() { return (T)Neutral<Op>::value(); }
     static __device__ __forceinline__ T carry_in(const Args &args) { return args.init != nullptr ? *args.init : Op::identity(); }
 
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile, int warp, int row, int lane) {
         return (uint64_t)tile * TILE_ITEMS + (unsigned)(warp * WARP_ITEMS + (row * 32 + lane) * VEC);
     }
 
+    /* All of the tile is input, and aligned: so decided once a tile, and the loads of all rows leave together. */
+    static __device__ __forceinline__ bool is_whole(const Args &args, uint32_t tile, bool aligned) {
+        return aligned && (tile + (uint64_t)1) * TILE_ITEMS <= args.n;
+    }
+
     __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, int warp, int lane) {
-        T x[ROWS];
+        if (is_whole(args, tile, args.in_aligned)) {
 #pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            data[r] = load_packed<T, VEC>(args.in, first_of(tile, warp, r, lane), args.n, args.in_aligned, neutral());
+            for (int r = 0; r < ROWS; r++) data[r] = __ldcs((const uint4 *)(args.in + first_of(tile, warp, r, lane)));
+        } else {
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const Vec v = unpack<T, VEC>(data[r]);
-            x[r] = v.item[0];
-#pragma unroll
-            for (int i = 1; i < VEC; i++) x[r] = Op::apply(x[r], v.item[i]);
+            for (int r = 0; r < ROWS; r++)
+                data[r] = load_packed<T, VEC>(args.in, first_of(tile, warp, r, lane), args.n, args.in_aligned, (T)Neutral<Op>::value());
         }
-        warp_scan_rows<Op>(x, lane);
-        T run = neutral();
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1);
-            before[r] = lane == 0 ? run : Op::apply(run, left);
-            run = Op::apply(run, (T)__shfl_sync(ALL_LANES, x[r], 31));
-        }
-        return run;
+        return scan_rows<Op, T, VEC>(data, before, lane);
     }
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<T> scanned, Shared &, int warp, int lane) {
         const T start = Op::apply(scanned.prefix, scanned.before);
-        if (args.n == 0) { /* nothing but a carry to hand on */
-            if (threadIdx.x == 0 && args.total != nullptr) *args.total = scanned.prefix;
-            return;
-        }
+        if (is_whole(args, tile, args.out_aligned)) {
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const uint64_t first = first_of(tile, warp, r, lane);
-            Vec v = unpack<T, VEC>(data[r]);
-            T run = Op::apply(start, before[r]);
-            if (args.n - 1 - first < VEC && args.total != nullptr) *args.total = fold_up_to((int)(args.n - 1 - first), run, v);
-#pragma unroll
-            for (int i = 0; i < VEC; i++) {
-                const T next = Op::apply(run, v.item[i]);
-                v.item[i] = args.inclusive ? next : run;
-                run = next;
+            for (int r = 0; r < ROWS; r++) {
+                const Vec v = scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), args.inclusive);
+                __stcs((uint4 *)(args.out + first_of(tile, warp, r, lane)), pack(v));
             }
-            store_vector<T, VEC>(args.out, first, args.n, args.out_aligned, v);
+        } else {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const Vec v = scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), args.inclusive);
+                store_vector<T, VEC>(args.out, first_of(tile, warp, r, lane), args.n, args.out_aligned, v);
+            }
         }
+        if (args.total != nullptr && (tile + (uint64_t)1) * TILE_ITEMS >= args.n) store_total(args, tile, start, warp, lane);
     }
 
-    /* run op x0 op ... op x[last]: the same expression as an inclusive scan's last element. */
-    static __device__ __forceinline__ T fold_up_to(int last, T run, const Vec &v) {
+    /* In the last tile: the inclusive result of the last element, by the same expression. */
+    __device__ __forceinline__ void store_total(const Args &args, uint32_t tile, T start, int warp, int lane) {
+        if (args.n == 0 && threadIdx.x == 0) *args.total = start;
 #pragma unroll
-        for (int i = 0; i < VEC; i++)
-            if (i <= last) run = Op::apply(run, v.item[i]);
-        return run;
+        for (int r = 0; r < ROWS; r++) {
+            const uint64_t last = args.n - 1 - first_of(tile, warp, r, lane); /* wraps around for vectors past it */
+            if (last >= VEC) continue;
+            const Vec v = scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), true);
+#pragma unroll
+            for (int i = 0; i < VEC; i++)
+                if (i == (int)last) *args.total = v.item[i];
+        }
     }
 };
 

@@ -1,18 +1,25 @@
-/* tuning.h: the shapes of the look-back kernels, in one place.
+/* tuning.h: the shapes of the scan and compaction kernels, in one place.
  *
- * A tile is THREADS * ROWS vectors of 16 bytes. More rows: fewer tiles, so less traffic through the exchange words, but more registers and
- * fewer CTAs a multiprocessor to hide the wait for the prefix behind. */
+ * ---- the look-back pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
+ *
+ * A tile is THREADS * ROWS vectors of 16 bytes. More rows: fewer tiles, so less waiting for the exchange words, but more registers and so
+ * fewer CTAs a multiprocessor to hide that wait behind. i32 scan and compaction (half kept) of 1 GiB, as parts of the speed of a copy, by
+ * threads x rows x CTAs: 256x4x4 0.54, 0.45; 256x8x2 0.56, 0.46; 256x8x3 0.64, 0.53; 384x8x2 0.66, 0.47; 128x8x5 0.58, 0.48. */
 #ifndef UPSWEEP_CUDA_TUNING_H
 #define UPSWEEP_CUDA_TUNING_H
 
 enum {
     SCAN_THREADS = 256,
-    SCAN_ROWS = 4,
-    SCAN_CTAS = 4, /* a multiprocessor: caps the registers of a thread at 64 */
+    SCAN_ROWS = 8,
+    SCAN_CTAS = 3, /* a multiprocessor: caps the registers of a thread at 80 */
 
     COMPACT_THREADS = 256,
-    COMPACT_ROWS = 4,
-    COMPACT_CTAS = 4,
+    COMPACT_ROWS = 8,
+    COMPACT_CTAS = 3,
+
+    COUNT_THREADS = 256, /* with nothing to wait for: enough loads in flight, that is all */
+    COUNT_ROWS = 4,
+    COUNT_CTAS = 8,
 
     /* Tiles of records, by their size: elements a lane and row, and rows. A CTA should not have to move more than a few 100 KB. */
     RECORD_SMALL_NBYTES = 2,   /* 4 rows of 16 flags a lane */
@@ -24,10 +31,18 @@ enum {
  *
  * REDUCERS and FINISHERS are warps; a tile is FINISHERS * ROWS * 512 bytes, and STAGES tiles are in flight: what matters most is that
  * they fill the 227 KiB of shared memory. docs/ring.md has the shapes that were tried. */
-template <int ELEM_NBYTES> struct RingScanShape { enum { REDUCERS = 4, FINISHERS = 8, ROWS = 8, STAGES = 6 }; };
-template <> struct RingScanShape<1> { enum { REDUCERS = 4, FINISHERS = 16, ROWS = 4, STAGES = 6 }; }; /* more warps: it is short of issue slots */
-template <> struct RingScanShape<4> { enum { REDUCERS = 4, FINISHERS = 8, ROWS = 9, STAGES = 6 }; };
-template <> struct RingScanShape<8> { enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 8 }; };
+template <int ELEM_NBYTES> struct RingScanShape {
+    enum { REDUCERS = 4, FINISHERS = 8, ROWS = 8, STAGES = 6 };
+};
+template <> struct RingScanShape<1> {
+    enum { REDUCERS = 4, FINISHERS = 16, ROWS = 4, STAGES = 6 };
+}; /* more warps: it is short of issue slots */
+template <> struct RingScanShape<4> {
+    enum { REDUCERS = 4, FINISHERS = 8, ROWS = 9, STAGES = 6 };
+};
+template <> struct RingScanShape<8> {
+    enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 8 };
+};
 
 enum { RING_COMPACT_REDUCERS = 8, RING_COMPACT_FINISHERS = 16, RING_COMPACT_ROWS = 4, RING_COMPACT_STAGES = 6 };
 

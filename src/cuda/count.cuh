@@ -1,0 +1,72 @@
+/* count.cuh: how many elements satisfy a predicate: what a partition must know before it can place the first rejected element.
+ *
+ * No CTA waits for another: each counts its share and adds it to one 64-bit word in control memory, {arrivals 16, count 48}. The CTA that
+ * arrives last reads the sum off its own atomic add, stores it, and clears the word for the next launch.
+ * Cost: n elements read, at the speed of memory; with the exchange of a look-back pass it took twice as long. */
+#ifndef UPSWEEP_CUDA_COUNT_CUH
+#define UPSWEEP_CUDA_COUNT_CUH
+
+#include "block.cuh"
+#include "keep.cuh"
+#include "launch.h"
+#include "tuning.h"
+
+/* A bit for each element of a vector that is kept. */
+template <class T, int VEC> static __device__ __forceinline__ uint32_t kept_bits(const Keep<T> &keep, uint4 data) {
+    const Vector<T, VEC> v = unpack<T, VEC>(data);
+    uint32_t inside = 0;
+#pragma unroll
+    for (int i = 0; i < VEC; i++) inside |= (uint32_t)keep.inside(v.item[i]) << i;
+    return (keep.negate ? ~inside : inside) & ((1u << VEC) - 1);
+}
+
+/* A bit for each element of the vector at `first` that lies before n. */
+template <int VEC> static __device__ __forceinline__ uint32_t input_bits(uint64_t first, uint64_t n) {
+    const uint32_t all = (1u << VEC) - 1;
+    return first + VEC <= n ? all : first < n ? all >> (VEC - (uint32_t)(n - first)) : 0;
+}
+
+template <class T>
+static __global__ void __launch_bounds__(COUNT_THREADS)
+    count_kernel(const __grid_constant__ Keep<T> keep, const T *in, uint64_t n, bool aligned, unsigned long long *word, uint64_t *count) {
+    enum { VEC = 16 / sizeof(T) };
+    __shared__ unsigned long long s_warp[COUNT_THREADS / 32];
+    const uint64_t step = (uint64_t)gridDim.x * COUNT_THREADS;
+    unsigned long long kept = 0;
+    for (uint64_t v = (uint64_t)blockIdx.x * COUNT_THREADS + threadIdx.x; v * VEC < n; v += COUNT_ROWS * step) {
+        uint4 data[COUNT_ROWS];
+        if (aligned && (v + (COUNT_ROWS - 1) * step + 1) * VEC <= n) { /* so that all loads leave together */
+#pragma unroll
+            for (int r = 0; r < COUNT_ROWS; r++) data[r] = __ldcs((const uint4 *)(in + (v + r * step) * VEC));
+        } else {
+#pragma unroll
+            for (int r = 0; r < COUNT_ROWS; r++) data[r] = load_packed<T, VEC>(in, (v + r * step) * VEC, n, aligned, T(0));
+        }
+#pragma unroll
+        for (int r = 0; r < COUNT_ROWS; r++)
+            kept += (unsigned)__popc(kept_bits<T, VEC>(keep, data[r]) & input_bits<VEC>((v + r * step) * VEC, n));
+    }
+    unsigned long long sum[1] = {kept};
+    warp_fold_rows<Add<unsigned long long>>(sum);
+    if (threadIdx.x % 32 == 0) s_warp[threadIdx.x / 32] = sum[0];
+    __syncthreads(); /* the warps' counts are there */
+    if (threadIdx.x != 0) return;
+    kept = 0;
+    for (int w = 0; w < COUNT_THREADS / 32; w++) kept += s_warp[w];
+    const unsigned long long before = atomicAdd(word, 1ull << 48 | kept);
+    if (before >> 48 != gridDim.x - 1) return;
+    *count = (before & ~0ull >> 16) + kept;
+    *word = 0;
+}
+
+/* Queues a count of in [n] into count [1]. */
+template <class T>
+static cudaError_t launch_count(const struct cuda_queue *queue, Keep<T> keep, const T *in, uint64_t n, bool aligned, uint64_t *count) {
+    const uint64_t tiles = n * sizeof(T) / (COUNT_THREADS * COUNT_ROWS * 16) + 1, most = (uint64_t)queue->nsms * COUNT_CTAS;
+    const unsigned ctas = (unsigned)(tiles < most ? tiles : most);
+    void *word = (char *)queue->control + CUDA_CONTROL_COUNT;
+    void *parameters[] = {&keep, &in, &n, &aligned, &word, &count};
+    return cudaLaunchKernel((const void *)count_kernel<T>, dim3(ctas), dim3(COUNT_THREADS), parameters, 0, (cudaStream_t)queue->stream);
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* test_cuda_large.c: more elements than 32 bits can count: 2^32 + 12,345 bytes and 2^31 + 1 words, on both paths.
+ *
+ * The input is one block of random bytes, repeated; so the host can tell every output element without holding the input. The block's
+ * length has no factor in common with any tile. Outputs are fetched and compared a chunk at a time. */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+
+#include "harness.h"
+#include "paths.h"
+
+enum { BLOCK = 999983, CHUNK = 1 << 26 };
+static const uint64_t N_BYTES = (1ull << 32) + 12345, N_WORDS = (1ull << 31) + 1, INDEX_BASE = 1000000000000;
+
+static upsweep_context *ctx;
+static unsigned char *in, *out;
+static uint64_t *count;
+static unsigned char *got, *want; /* [CHUNK] on the host */
+static uint32_t block[BLOCK];     /* as words, or its first quarter as bytes */
+
+/* in [nbytes]: the first `period` bytes of block, again and again. */
+static bool fill_input(uint64_t nbytes, size_t period) {
+    if (!CHECK_OK(upsweep_upload(ctx, in, block, period))) return false;
+    uint64_t filled = period;
+    while (filled < nbytes) { /* what is there already, a whole number of periods, doubles */
+        const uint64_t more = filled < nbytes - filled ? filled : nbytes - filled;
+        if (!CHECK(cudaMemcpy(in + filled, in, more, cudaMemcpyDeviceToDevice) == cudaSuccess)) return false;
+        filled += more;
+    }
+    return CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+/* ---- the answers, one chunk after the other ---------------------------------------------------------------------------------- */
+
+/* Walks through the input; each step writes one chunk of the answer to want [CHUNK] and returns its bytes, 0 at the end. */
+struct walk {
+    uint64_t i, n;  /* next input element, of n */
+    uint32_t place; /* i % BLOCK */
+    uint32_t sum;
+    bool rejected; /* the partition's second side */
+};
+
+static void next(struct walk *w) {
+    w->i++;
+    w->place = w->place + 1 == BLOCK ? 0 : w->place + 1;
+}
+
+static size_t sums_of_bytes(struct walk *w) {
+    const unsigned char *bytes = (const unsigned char *)block;
+    size_t k = 0;
+    for (; w->i < w->n && k < CHUNK; next(w)) want[k++] = (unsigned char)(w->sum += bytes[w->place]);
+    return k;
+}
+
+static size_t indices_of_bytes(struct walk *w) {
+    const unsigned char *bytes = (const unsigned char *)block;
+    uint64_t *indices = (uint64_t *)(void *)want;
+    size_t k = 0;
+    for (; w->i < w->n && k < CHUNK / 8; next(w))
+        if (bytes[w->place] < 4) indices[k++] = INDEX_BASE + w->i;
+    return 8 * k;
+}
+
+static size_t split_bytes(struct walk *w) {
+    const unsigned char *bytes = (const unsigned char *)block;
+    size_t k = 0;
+    if (w->i == w->n && !w->rejected) *w = (struct walk){.n = w->n, .rejected = true};
+    for (; w->i < w->n && k < CHUNK; next(w))
+        if ((bytes[w->place] == 0) == w->rejected) want[k++] = bytes[w->place];
+    return k;
+}
+
+static size_t sums_of_words(struct walk *w) {
+    uint32_t *sums = (uint32_t *)(void *)want;
+    size_t k = 0;
+    for (; w->i < w->n && k < CHUNK / 4; next(w)) {
+        sums[k++] = w->sum;
+        w->sum += block[w->place];
+    }
+    return 4 * k;
+}
+
+static size_t large_words(struct walk *w) {
+    uint32_t *words = (uint32_t *)(void *)want;
+    size_t k = 0;
+    for (; w->i < w->n && k < CHUNK / 4; next(w))
+        if (block[w->place] >> 31) words[k++] = block[w->place];
+    return 4 * k;
+}
+
+/* Compares the output with the answer; returns the answer's bytes. */
+static uint64_t check_output(size_t (*step)(struct walk *), uint64_t n) {
+    struct walk walk = {.n = n};
+    uint64_t done = 0;
+    bool same = true;
+    for (size_t nbytes = step(&walk); nbytes > 0 && same; nbytes = step(&walk)) {
+        same = CHECK_OK(upsweep_download(ctx, got, out + done, nbytes)) && memcmp(got, want, nbytes) == 0;
+        done += nbytes;
+    }
+    CHECK(same);
+    return done;
+}
+
+static void check_count(uint64_t expected) {
+    uint64_t n = 0;
+    CHECK_OK(upsweep_read_count(ctx, &n, count));
+    CHECK(n == expected);
+}
+
+/* ---- the cases --------------------------------------------------------------------------------------------------------------- */
+
+static void test_bytes(void) {
+    const upsweep_predicate keep = {UPSWEEP_LT, {.u = 4}};
+    case_begin("inclusive sum of 2^32 + 12345 u8");
+    CHECK_OK(upsweep_scan(ctx, out, in, N_BYTES, UPSWEEP_U8, UPSWEEP_ADD, UPSWEEP_INCLUSIVE));
+    check_output(sums_of_bytes, N_BYTES);
+
+    case_begin("indices of 2^32 + 12345 u8");
+    CHECK_OK(upsweep_compact_indices(ctx, out, count, in, N_BYTES, UPSWEEP_U8, &keep, UPSWEEP_U64, INDEX_BASE));
+    check_count(check_output(indices_of_bytes, N_BYTES) / 8);
+
+    case_begin("partition of 2^32 + 12345 records of a byte, which are their own flags");
+    uint64_t nzeros = 0;
+    CHECK_OK(upsweep_partition_flags(ctx, out, count, in, in, N_BYTES, 1));
+    for (uint64_t i = 0; i < N_BYTES; i += BLOCK)
+        for (uint32_t j = 0; j < BLOCK && i + j < N_BYTES; j++) nzeros += ((const unsigned char *)block)[j] == 0;
+    CHECK(check_output(split_bytes, N_BYTES) == N_BYTES);
+    check_count(N_BYTES - nzeros);
+}
+
+static void test_words(void) {
+    const upsweep_predicate keep = {UPSWEEP_GE, {.u = 1u << 31}};
+    case_begin("exclusive sum of 2^31 + 1 u32");
+    CHECK_OK(upsweep_scan(ctx, out, in, N_WORDS, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE));
+    check_output(sums_of_words, N_WORDS);
+
+    case_begin("compaction of 2^31 + 1 u32");
+    CHECK_OK(upsweep_compact(ctx, out, count, in, N_WORDS, UPSWEEP_U32, &keep));
+    check_count(check_output(large_words, N_WORDS) / 4);
+}
+
+static void test_path(int path) {
+    ctx = open_path(path, NULL);
+    if (!CHECK(ctx != NULL)) return;
+    void *p[3] = {NULL, NULL, NULL};
+    const size_t nbytes[3] = {(size_t)(4 * N_WORDS), (size_t)(8 * N_BYTES), 8}; /* out: room for an index an element */
+    bool enough = true;
+    for (int i = 0; i < 3; i++) enough = enough && upsweep_alloc(ctx, &p[i], nbytes[i]) == UPSWEEP_OK;
+    in = p[0];
+    out = p[1];
+    count = p[2];
+    if (!enough) skip("large arrays: they take 43 GB of device memory");
+    if (enough && fill_input(N_BYTES, BLOCK)) test_bytes();
+    if (enough && fill_input(4 * N_WORDS, sizeof block)) test_words();
+    for (int i = 0; i < 3; i++) upsweep_free(ctx, p[i]);
+    upsweep_close(ctx);
+}
+
+int main(void) {
+    harness_begin(false);
+    if (!backend_wanted("cuda") || quick()) {
+        skip("large arrays on cuda");
+        return harness_end();
+    }
+    struct rng rng = {32};
+    rng_fill(&rng, block, sizeof block);
+    got = must_malloc(CHUNK);
+    want = must_malloc(CHUNK);
+    for (int path = 0; path < PATHS; path++) test_path(path);
+    free(got);
+    free(want);
+    return harness_end();
+}

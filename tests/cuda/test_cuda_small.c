@@ -1,0 +1,123 @@
+/* test_cuda_small.c: every kind of kernel on a few small inputs, quick enough to be run under compute-sanitizer. */
+#include <stdio.h>
+
+#include "harness.h"
+#include "oracle.h"
+#include "paths.h"
+
+enum { MAX_N = 40000, MAX_NBYTES = 8 * MAX_N };
+
+static upsweep_context *ctx;
+static uint64_t n;
+static unsigned char *in, *out, *flags, *count;                                               /* context memory */
+static unsigned char h_in[MAX_NBYTES], h_out[MAX_NBYTES], h_want[MAX_NBYTES], h_flags[MAX_N]; /* host memory */
+
+/* out and count hold `nwant` elements as in h_want. */
+static void check_out(uint64_t nwant, size_t elem_nbytes, bool counted, uint64_t want_count) {
+    CHECK_OK(upsweep_download(ctx, h_out, out, nwant * elem_nbytes));
+    CHECK_SAME(h_out, h_want, nwant, elem_nbytes);
+    uint64_t got = want_count;
+    if (counted) CHECK_OK(upsweep_read_count(ctx, &got, (const uint64_t *)(const void *)count));
+    CHECK(got == want_count);
+}
+
+static void test_scan(upsweep_type type, upsweep_op op, uint32_t how) {
+    const size_t nbytes = upsweep_type_nbytes(type);
+    case_begin("scan %s %s %u, n %llu", upsweep_type_name(type), upsweep_op_name(op), how, (unsigned long long)n);
+    oracle_scan(h_want, h_in, n, type, op, how, NULL);
+    CHECK_OK(upsweep_scan(ctx, out, in, n, type, op, how));
+    check_out(n, nbytes, false, 0);
+}
+
+static void test_where(upsweep_type type, upsweep_predicate keep) {
+    const size_t nbytes = upsweep_type_nbytes(type);
+    uint64_t *d_count = (uint64_t *)(void *)count;
+    case_begin("compact %s %s, n %llu", upsweep_type_name(type), upsweep_cmp_name(keep.cmp), (unsigned long long)n);
+    oracle_flags(h_flags, h_in, n, type, &keep);
+    const uint64_t kept = oracle_compact(h_want, h_in, h_flags, n, nbytes, false);
+    CHECK_OK(upsweep_compact(ctx, out, d_count, in, n, type, &keep));
+    check_out(kept, nbytes, true, kept);
+    oracle_compact(h_want, h_in, h_flags, n, nbytes, true);
+    CHECK_OK(upsweep_partition(ctx, out, d_count, in, n, type, &keep));
+    check_out(n, nbytes, true, kept);
+    oracle_indices(h_want, h_flags, n, UPSWEEP_U32, 7);
+    CHECK_OK(upsweep_compact_indices(ctx, out, d_count, in, n, type, &keep, UPSWEEP_U32, 7));
+    check_out(kept, 4, true, kept);
+}
+
+/* Records at an odd address. */
+static void test_records(size_t elem_nbytes, uint64_t nrecords) {
+    uint64_t *d_count = (uint64_t *)(void *)count;
+    case_begin("flags, %zu bytes, n %llu", elem_nbytes, (unsigned long long)nrecords);
+    for (uint64_t i = 0; i < nrecords; i++) h_flags[i] = (unsigned char)(h_in[i] & 4);
+    CHECK_OK(upsweep_upload(ctx, flags, h_flags, nrecords));
+    const uint64_t kept = oracle_compact(h_want, h_in + 1, h_flags, nrecords, elem_nbytes, false);
+    CHECK_OK(upsweep_compact_flags(ctx, out, d_count, in + 1, flags, nrecords, elem_nbytes));
+    check_out(kept, elem_nbytes, true, kept);
+    oracle_compact(h_want, h_in + 1, h_flags, nrecords, elem_nbytes, true);
+    CHECK_OK(upsweep_partition_flags(ctx, out, d_count, in + 1, flags, nrecords, elem_nbytes));
+    check_out(nrecords, elem_nbytes, true, kept);
+}
+
+static void test_sort(upsweep_type type) {
+    const size_t nbytes = upsweep_type_nbytes(type);
+    uint64_t *order = must_malloc(MAX_N * sizeof *order);
+    case_begin("sort %s, n %llu", upsweep_type_name(type), (unsigned long long)n);
+    oracle_argsort(order, h_in, n, type, NULL);
+    oracle_gather(h_want, h_in, order, n, nbytes);
+    CHECK_OK(upsweep_sort(ctx, out, in, n, type, NULL));
+    check_out(n, nbytes, false, 0);
+    for (uint64_t i = 0; i < n; i++) ((uint32_t *)(void *)h_want)[i] = (uint32_t)order[i];
+    CHECK_OK(upsweep_argsort(ctx, out, in, n, type, UPSWEEP_U32, NULL));
+    check_out(n, 4, false, 0);
+    free(order);
+}
+
+static void test_all(void) {
+    struct rng rng = {n};
+    rng_fill(&rng, h_in, sizeof h_in);
+    CHECK_OK(upsweep_upload(ctx, in, h_in, sizeof h_in));
+    test_scan(UPSWEEP_U8, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE);
+    test_scan(UPSWEEP_I32, UPSWEEP_ADD, UPSWEEP_INCLUSIVE);
+    test_scan(UPSWEEP_I64, UPSWEEP_MIN, UPSWEEP_EXCLUSIVE);
+    test_scan(UPSWEEP_F32, UPSWEEP_MAX, UPSWEEP_INCLUSIVE);
+    test_where(UPSWEEP_U8, (upsweep_predicate){UPSWEEP_GE, {.u = 200}});
+    test_where(UPSWEEP_I32, (upsweep_predicate){UPSWEEP_LT, {.i = 12345678}});
+    test_where(UPSWEEP_F64, (upsweep_predicate){UPSWEEP_GT, {.f = 0.0}});
+    test_records(1, n);
+    test_records(3, n);
+    test_records(40, n / 8);
+    test_sort(UPSWEEP_U8);
+    test_sort(UPSWEEP_F32);
+}
+
+static void alloc(unsigned char **p, size_t nbytes) {
+    void *got = NULL;
+    CHECK_OK(upsweep_alloc(ctx, &got, nbytes));
+    CHECK_OK(upsweep_upload(ctx, got, h_in, nbytes)); /* so that nothing is read that was never written */
+    *p = got;
+}
+
+int main(void) {
+    static const uint64_t sizes[] = {0, 1, 33, 1000, 9001, MAX_N};
+    harness_begin(false);
+    if (!backend_wanted("cuda")) skip("cuda");
+    for (int path = 0; path < PATHS && backend_wanted("cuda"); path++) {
+        ctx = open_path(path, NULL);
+        if (!CHECK(ctx != NULL)) break;
+        alloc(&in, sizeof h_in);
+        alloc(&out, sizeof h_in);
+        alloc(&flags, MAX_N);
+        alloc(&count, 8);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            n = sizes[i];
+            test_all();
+        }
+        upsweep_free(ctx, in);
+        upsweep_free(ctx, out);
+        upsweep_free(ctx, flags);
+        upsweep_free(ctx, count);
+        upsweep_close(ctx);
+    }
+    return harness_end();
+}
