@@ -6,8 +6,8 @@
  * machines.
  *
  * What is measured: the call alone. Allocations, transfers and the growth of scratch come before; inputs are random, outputs poisoned.
- * Samples are taken until their median is steady or the time for a row is up. x_copy compares each row with a copy, on the same machine in
- * the same run, by the same method, of as many bytes as the call must read and write. */
+ * Samples are taken until their median is steady or the time for a row is up. x_copy compares each row with the fastest copy, on the same
+ * machine in the same run, of as many bytes as the call must read and write. */
 #ifndef UPSWEEP_BENCH_H
 #define UPSWEEP_BENCH_H
 
@@ -74,7 +74,7 @@ double point_nbytes(const struct point *point, uint64_t kept);
 
 /* ---- the plan (plan.c) ------------------------------------------------------------------------------------------------------- */
 
-/* X(enumerator, option, argument, help): each is an option that replaces that axis in every grid. */
+/* X(enumerator, option, argument, help): options. Source, algorithm and backend select within a grid, the others replace its axis. */
 #define AXIS_TABLE(X)                                                                                             \
     X(AXIS_PRIMITIVE, "primitive", "LIST", "scan, compact, compact_flags, partition, sort, sort_pairs")           \
     X(AXIS_SOURCE, "source", "LIST", "ladder: the rungs of the ladder; calls: the library and its peers, closer") \

@@ -45,8 +45,9 @@ static const char help_text[] =
     "  --row-seconds S  time for the samples of a row (default 0.05)\n"
     "  --call-ms MS     leave out what takes longer for one call (default 200, with --full 400)\n"
     "\n"
-    "These replace an axis in every group:\n" AXIS_TABLE(AXIS_HELP) "\n"
-                                                                    "Exit status: 0 good, 1 a result was wrong, 2 an error.\n";
+    "These replace an axis in every group (source, algorithm and backend select within it):\n" AXIS_TABLE(
+        AXIS_HELP) "\n"
+                   "Exit status: 0 good, 1 a result was wrong, 2 an error.\n";
 #undef AXIS_HELP
 
 enum {
@@ -145,8 +146,12 @@ static bool wanted(const struct bench *bench, const struct subject *subject, con
     const char *source = subject->rung != NULL ? "ladder" : "calls", *backend = subject->backend == LADDER_CPU ? "cpu" : "cuda";
     const struct place *place = place_of(subject->backend);
     if (!subject_takes(subject, point) || place == NULL) return false;
-    if (!list_has(bench->grid->axis[AXIS_SOURCE], source) || !list_has(bench->grid->axis[AXIS_ALGORITHM], subject->algorithm)) return false;
-    return list_has(bench->grid->axis[AXIS_BACKEND], backend) && place->missing() == NULL;
+    const char *const *axes[] = {bench->grid->axis, bench->axis}; /* what selects subjects must please both */
+    for (int i = 0; i < 2; i++) {
+        if (!list_has(axes[i][AXIS_SOURCE], source) || !list_has(axes[i][AXIS_ALGORITHM], subject->algorithm)) return false;
+        if (!list_has(axes[i][AXIS_BACKEND], backend)) return false;
+    }
+    return place->missing() == NULL;
 }
 
 static uint32_t copy_threads(const struct subject *subject, const struct point *point) {
@@ -206,7 +211,8 @@ static bool prepare_grid(const struct bench *bench, size_t index, struct grid *g
     if (!list_has(bench->groups, grid->name)) return false;
     if (bench->full && grid->full_size != NULL) grid->axis[AXIS_SIZE] = grid->full_size;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        if (bench->axis[axis] != NULL) grid->axis[axis] = bench->axis[axis];
+        const bool selects = axis == AXIS_SOURCE || axis == AXIS_ALGORITHM || axis == AXIS_BACKEND; /* wanted() sees to these */
+        if (bench->axis[axis] != NULL && !selects) grid->axis[axis] = bench->axis[axis];
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,7 +49,10 @@ static bool transfer(void *dst, const void *src, size_t nbytes) {
     return true;
 }
 
-/* ---- the yardstick: a copy, cut into a piece a thread ------------------------------------------------------------------------------ */
+/* ---- the yardstick: a copy, in pieces that threads draw from a counter ----------------------------------------------------------------
+ */
+
+#define PIECE_NBYTES ((size_t)256 << 10) /* fits L2, and a slow thread holds nobody up */
 
 /* A store through the caches first reads the line that it overwrites; past them it does not, which is faster when nothing stays in them. */
 static void copy_past_caches(char *dst, const char *src, size_t nbytes) {
@@ -79,19 +83,23 @@ static struct {
     const char *src;
     size_t nbytes; /* SIZE_MAX: go home */
     bool past_caches;
+    atomic_size_t next_piece;
 } team;
 
-static void copy_piece(uint32_t index) {
-    const size_t each = (team.nbytes / team.nthreads + 63) / 64 * 64, first = each * index < team.nbytes ? each * index : team.nbytes;
-    const size_t rest = team.nbytes - first;
-    copy_bytes(team.dst + first, team.src + first, rest < each ? rest : each, team.past_caches);
+static void copy_pieces(void) {
+    size_t first;
+    while ((first = PIECE_NBYTES * atomic_fetch_add(&team.next_piece, 1)) < team.nbytes) {
+        const size_t rest = team.nbytes - first;
+        copy_bytes(team.dst + first, team.src + first, rest < PIECE_NBYTES ? rest : PIECE_NBYTES, team.past_caches);
+    }
 }
 
-static void *team_member(void *index) {
+static void *team_member(void *arg) {
+    (void)arg;
     for (;;) {
         pthread_barrier_wait(&team.begin); /* the caller has said what to copy */
         if (team.nbytes == SIZE_MAX) return NULL;
-        copy_piece((uint32_t)(uintptr_t)index);
+        copy_pieces();
         pthread_barrier_wait(&team.end); /* all pieces are done */
     }
 }
@@ -113,7 +121,7 @@ static void team_hire(uint32_t nthreads) {
     pthread_barrier_init(&team.begin, NULL, nthreads);
     pthread_barrier_init(&team.end, NULL, nthreads);
     for (uint32_t i = 1; i < nthreads; i++) {
-        if (pthread_create(&team.threads[i], NULL, team_member, (void *)(uintptr_t)i) != 0) abort();
+        if (pthread_create(&team.threads[i], NULL, team_member, NULL) != 0) abort();
     }
 }
 
@@ -128,8 +136,9 @@ static bool copy(void *dst, const void *src, size_t nbytes, uint32_t nthreads, b
     team.src = src;
     team.nbytes = nbytes;
     team.past_caches = past_caches;
+    team.next_piece = 0;
     pthread_barrier_wait(&team.begin);
-    copy_piece(0);
+    copy_pieces();
     pthread_barrier_wait(&team.end);
     return true;
 }
