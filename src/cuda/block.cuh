@@ -56,6 +56,12 @@ template <class T, int N> static __device__ __forceinline__ Vector<T, N> unpack(
     return v;
 }
 
+/* By all threads of a CTA: asks for bytes [from, to) of `in` to be brought to the L2 cache. A hint, and free of side effects. */
+static __device__ __forceinline__ void prefetch_bytes(const void *in, uint64_t from, uint64_t to) {
+    for (uint64_t i = from + threadIdx.x * 128; i < to; i += blockDim.x * 128)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)in + i));
+}
+
 /* in [first .. first + N) where that is below n, `pad` from there on. One access where the vector is aligned and whole. Data is read once,
  * so it need not stay in the caches. */
 template <class T, int N>

@@ -34,7 +34,7 @@
  * tile 0 and read by nobody else, so the carry-out may replace it.
  *
  * A primitive supplies a policy P:
- *   Args, Shared (shared memory), THREADS, CTAS, TILE_ITEMS
+ *   Args (with in [n]), Shared (shared memory), THREADS, CTAS, TILE_ITEMS, IN_NBYTES (of an element)
  *   Value, Op: an aggregate and how two combine; WORD_NBYTES: 8 for values (or counts) below 2^48, 16 for any 8-byte value
  *   carry_in(args); Value reduce(args, tile, warp, lane): loads its part and returns its warp's aggregate, in all lanes
  *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, and its aggregate
@@ -258,6 +258,10 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     Ticket ticket = {0, 0};
     if (!launch.alone) {
+        /* CTAs mostly start in the order of their numbers, so the tile with ours will be wanted soon, by us or by a neighbour: drawing a
+         * ticket takes as long as fetching a tile from memory. */
+        const uint64_t first = (launch.first_tile + blockIdx.x) * (uint64_t)P::TILE_ITEMS;
+        prefetch_bytes(args.in, first * P::IN_NBYTES, min(first + P::TILE_ITEMS, args.n) * P::IN_NBYTES);
         if (threadIdx.x == 0) s.ticket = draw_ticket(ring, launch);
         __syncthreads(); /* the ticket is there */
         ticket = s.ticket;

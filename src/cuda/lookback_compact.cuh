@@ -151,7 +151,13 @@ template <class T, class Sink, int N_ROWS, int N_VEC> struct LookbackCompact {
     typedef unsigned long long Value;
     typedef Add<unsigned long long> Op;
     enum { THREADS = COMPACT_THREADS, CTAS = COMPACT_CTAS, ROWS = N_ROWS, VEC = N_VEC, WORD_NBYTES = 8 };
-    enum { ROW_ITEMS = 32 * VEC, WARP_ITEMS = ROWS * ROW_ITEMS, TILE_ITEMS = THREADS / 32 * WARP_ITEMS, PAIRS = (ROWS + 1) / 2 };
+    enum {
+        ROW_ITEMS = 32 * VEC,
+        WARP_ITEMS = ROWS * ROW_ITEMS,
+        TILE_ITEMS = THREADS / 32 * WARP_ITEMS,
+        PAIRS = (ROWS + 1) / 2,
+        IN_NBYTES = sizeof(T)
+    };
     typedef typename Sink::template Shared<TILE_ITEMS> Shared;
     static_assert(TILE_ITEMS <= 1 << 16 && VEC <= 16 && ROW_ITEMS < 1 << 15, "places, masks and packed counts must fit 16 bits");
 

@@ -22,7 +22,7 @@ template <class T, class Operator> struct LookbackScan {
     typedef Operator Op;
     struct Shared {};
     enum { THREADS = SCAN_THREADS, CTAS = SCAN_CTAS, ROWS = SCAN_ROWS, VEC = 16 / sizeof(T), WORD_NBYTES = sizeof(T) == 8 ? 16 : 8 };
-    enum { WARP_ITEMS = ROWS * 32 * VEC, TILE_ITEMS = THREADS / 32 * WARP_ITEMS };
+    enum { WARP_ITEMS = ROWS * 32 * VEC, TILE_ITEMS = THREADS / 32 * WARP_ITEMS, IN_NBYTES = sizeof(T) };
 
     typedef Vector<T, VEC> Vec;
     uint4 data[ROWS];
