@@ -28,7 +28,7 @@ static bool run_copy(void *arg) {
 
 static double time_copy(struct copy *copy, enum method method, enum cache cache) {
     static struct result result;
-    const double limit_s = 0.05;
+    const double limit_s = 0.02;
     struct watch watch = {.work = {run_copy, copy}, .method = method, .cache = cache};
     const bool ok = copy->place->watch_open(&watch) && take_samples(copy->place, &watch, limit_s, &result);
     copy->place->watch_close(&watch);
