@@ -36,13 +36,6 @@ static uint32_t word_nbytes(uint64_t n, size_t value_nbytes) {
     return value_nbytes == 8 ? 8 : 4;
 }
 
-/* Shared memory that each of `nctas` on a multiprocessor can have beside its static part and what the system keeps (CUDA C++ Programming
- * Guide, table of compute capabilities). Turing has room for one CTA only. */
-static uint32_t shared_nbytes_per_cta(int arch, int nctas) {
-    const uint32_t sm_kbytes = arch < 80 ? 64 * (uint32_t)nctas : arch == 86 || arch == 89 || arch >= 120 ? 100 : arch < 90 ? 164 : 228;
-    return (sm_kbytes / (uint32_t)nctas - 4) * 1024;
-}
-
 static uint32_t max_rows(const struct cuda_queue *queue, size_t key_nbytes, uint32_t word) {
     const uint32_t by_registers = (uint32_t)sort_rows((int)key_nbytes, (int)word);
     const uint32_t shared = shared_nbytes_per_cta(queue->arch, sort_ctas_per_sm((int)key_nbytes, (int)word));
@@ -186,9 +179,12 @@ template <typename KEY> static cudaError_t launch_histogram(const struct sort_jo
         const cudaError_t error = cudaMemsetAsync(job->header, 0, sizeof *job->header, (cudaStream_t)queue->stream);
         if (error != cudaSuccess) return error;
     }
-    const uint64_t per_cta = SORT_HISTOGRAM_THREADS * (16 / sizeof(KEY)) * SORT_HISTOGRAM_LOADS;
-    const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms * SORT_HISTOGRAM_CTAS);
-    return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, 0, *job);
+    struct sort_job counted = *job;
+    const uint32_t counters = SORT_DIGITS * (uint32_t)min_u64(job->npasses, sizeof(KEY));
+    counted.histogram_copies = counter_copies(queue, job->n, counters);
+    const uint64_t per_cta = SORT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
+    const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
+    return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, counters * counted.histogram_copies * 4, counted);
 }
 
 /* All passes, and the portions of each. */
@@ -276,8 +272,9 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     struct split_job split = {};
     if constexpr (MOVES) {
         if (!choose_split<KEY>(&split, queue, args)) return cudaSuccess;
-        const uint64_t per_cta = job->n / ((uint64_t)queue->nsms * SPLIT_CTAS_PER_SM * SPLIT_THREADS) * SPLIT_THREADS;
-        split.tile_items = (uint32_t)min_u64(per_cta < SPLIT_THREADS ? SPLIT_THREADS : per_cta, partition_shape<KEY>::ITEMS);
+        const uint64_t ctas = (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM,
+                       rows = (job->n + ctas * SPLIT_THREADS - 1) / (ctas * SPLIT_THREADS);
+        split.tile_items = (uint32_t)min_u64(rows * SPLIT_THREADS, partition_shape<KEY>::ITEMS);
     } else {
         if (!choose_counting<KEY>(&split, queue, args)) return cudaSuccess;
     }

@@ -1,79 +1,69 @@
 /* sort_fill.cuh: keys of 1 and 2 bytes alone are not moved at all: they are counted, and the output is written from the counts.
  *
- *     start[]       where each value's run begins in the output (sort_split.cuh, with every value a bucket of its own)
- *     marks         each CTA takes a stretch of the output and marks in shared memory where a run begins, by the run's value
- *     running max   fills the places between the marks
- *
- * Cost: keys read once and written once; the order of the input is never looked at. */
+ * start[] says where each value's run begins (sort_split.cuh, with every value a bucket of its own). A CTA writes a stretch of the output:
+ * it finds the first and the last value of the stretch together, then each thread finds the value at each 16 bytes that it writes, between
+ * these two. Cost: keys read once and written once; the order of the input is never looked at. */
 #ifndef UPSWEEP_CUDA_SORT_FILL_CUH
 #define UPSWEEP_CUDA_SORT_FILL_CUH
 
 #include "sort_split.cuh"
 
-/* The value at a place of the output: the last whose run starts there or before. */
-static __device__ __forceinline__ uint32_t value_at_place(const struct split_job &job, uint32_t nvalues, uint32_t place) {
-    uint32_t low = 0, high = nvalues; /* start[low] <= place < start[high] */
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (job.header->start[middle] <= place)
-            low = middle;
-        else
-            high = middle;
+/* The value at a place of the output, the last whose run starts there or before; 256 threads try a step each, all call it. */
+static __device__ __forceinline__ uint32_t find_value(const uint32_t *start, uint32_t nvalues, uint32_t place) {
+    uint32_t low = 0;
+    for (uint32_t step = nvalues / 256; step > 0; step /= 256) {
+        const bool before = threadIdx.x < 256 && start[low + threadIdx.x * step] <= place;
+        low += (uint32_t)(__syncthreads_count(before) - 1) * step;
     }
     return low;
 }
 
-/* Largest value of all threads before this one, or `first`; s_largest [32]. */
-static __device__ __forceinline__ uint32_t scan_largest(uint32_t value, uint32_t first, uint32_t *s_largest) {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint32_t inclusive = value;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive = max(inclusive, other);
+/* The same by one thread, knowing that it is in [low, high]. */
+static __device__ __forceinline__ uint32_t find_value_between(const uint32_t *start, uint32_t low, uint32_t high, uint32_t place) {
+    while (low < high) {
+        const uint32_t middle = (low + high + 1) / 2;
+        if (start[middle] <= place)
+            low = middle;
+        else
+            high = middle - 1;
     }
-    if (lane == 31) s_largest[warp] = inclusive;
-    __syncthreads(); /* the warps' largest before their use */
-    const uint32_t before = __shfl_up_sync(~0u, inclusive, 1);
-    return max(max(first, lane > 0 ? before : 0), __reduce_max_sync(~0u, lane < warp ? s_largest[lane] : 0));
+    return low;
 }
 
 template <typename KEY> __global__ void __launch_bounds__(FILL_THREADS) split_fill(const __grid_constant__ struct split_job job) {
-    constexpr uint32_t PER_THREAD = FILL_KEYS / FILL_THREADS;
-    __shared__ __align__(16) KEY s_images[FILL_KEYS];
-    __shared__ uint32_t s_largest[32];
+    constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY), PER_CTA = FILL_THREADS * FILL_VECTORS * PER_VECTOR;
     wait_for_predecessor();
     if (job.header->too_big) return;
-    const uint32_t nvalues = 1u << job.fine_bits, begin = blockIdx.x * FILL_KEYS, count = min(job.n - begin, FILL_KEYS);
-    for (uint32_t i = threadIdx.x; i < FILL_KEYS * sizeof(KEY) / 16; i += FILL_THREADS) ((uint4 *)s_images)[i] = make_uint4(0, 0, 0, 0);
-    const uint32_t first = value_at_place(job, nvalues, begin);
-    __syncthreads(); /* zeroes before marks */
-    for (uint32_t value = first + 1 + threadIdx.x; value < nvalues; value += FILL_THREADS) {
-        const uint32_t place = job.header->start[value];
-        if (place >= begin + count) break;
-        if (job.header->start[value + 1] > place) s_images[place - begin] = (KEY)value;
-    }
-    __syncthreads(); /* all marks */
-
-    KEY *mine = s_images + threadIdx.x * PER_THREAD;
-    uint32_t largest = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) largest = max(largest, (uint32_t)mine[i]);
-    uint32_t value = scan_largest(largest, first, s_largest);
+    /* Vectors are aligned in memory: the first may begin before the output, the last end after it. */
+    KEY *out = (KEY *)job.out;
+    const uint32_t skew = (uint32_t)((uintptr_t)out % 16 / sizeof(KEY)), slot = blockIdx.x * PER_CTA; /* place + skew */
+    if (slot >= job.n + skew) return;
+    const uint32_t begin = slot > skew ? slot - skew : 0, end = min(slot + PER_CTA - skew, job.n);
+    const uint32_t *start = job.header->start, nvalues = 1u << job.fine_bits;
+    const uint32_t first = find_value(start, nvalues, begin), last = find_value(start, nvalues, end - 1);
     const struct key_order<KEY> order(job);
+    for (uint32_t i = threadIdx.x * PER_VECTOR; i < PER_CTA; i += FILL_THREADS * PER_VECTOR) {
+        const uint32_t vector_begin = max(slot + i, skew) - skew, vector_end = min(slot + i + PER_VECTOR - skew, job.n);
+        if (vector_begin >= vector_end) break;
+        uint32_t value = find_value_between(start, first, last, vector_begin), next = start[value + 1];
+        union {
+            uint4 word;
+            KEY key[PER_VECTOR];
+        } vector;
 #pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) {
-        value = max(value, (uint32_t)mine[i]);
-        mine[i] = order.key_of_image((KEY)value);
-    }
-    __syncthreads(); /* all keys */
-
-    KEY *out = (KEY *)job.out + begin;
-    if (count == FILL_KEYS && (uintptr_t)out % 16 == 0) {
-        for (uint32_t i = threadIdx.x; i < FILL_KEYS * sizeof(KEY) / 16; i += FILL_THREADS)
-            ((uint4 *)out)[i] = ((const uint4 *)s_images)[i];
-    } else {
-        for (uint32_t i = threadIdx.x; i < count; i += FILL_THREADS) out[i] = s_images[i];
+        for (uint32_t k = 0; k < PER_VECTOR; k++) {
+            const uint32_t place = vector_begin + k;
+            while (next <= place && value < last) next = start[++value + 1];
+            vector.key[k] = order.key_of_image((KEY)value);
+        }
+        if (vector_end - vector_begin == PER_VECTOR) {
+            *(uint4 *)(out + vector_begin) = vector.word;
+            continue;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < PER_VECTOR; k++) {
+            if (vector_begin + k < vector_end) out[vector_begin + k] = vector.key[k];
+        }
     }
 }
 

@@ -20,22 +20,21 @@
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
-#define HISTOGRAM_WORDS (SORT_DIGITS * SORT_HISTOGRAM_COPIES) /* of a pass */
-
-/* Counts the digits of all passes; counts [passes][digits][copies] in shared memory. */
+/* Counts the digits of all passes; counts [passes][digits][copies] in shared memory. With 32 copies every lane has its own, in a bank of
+ * its own, so that no two lanes ever wait for each other, whatever the keys. */
 template <typename KEY> struct digit_counts {
     const struct sort_job &job;
     const struct key_order<KEY> order;
     uint32_t *const counts;
 
     template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
-        uint32_t *copy = counts + threadIdx.x % SORT_HISTOGRAM_COPIES;
+        uint32_t *copy = counts + (threadIdx.x & (job.histogram_copies - 1));
 #pragma unroll
         for (int i = 0; i < N; i++) keys[i] = order.image(keys[i]);
-        for (uint32_t pass = 0; pass < job.npasses; pass++, copy += HISTOGRAM_WORDS) {
+        for (uint32_t pass = 0; pass < job.npasses; pass++, copy += SORT_DIGITS * job.histogram_copies) {
             if (job.mask[pass] == 0) continue;
 #pragma unroll
-            for (int i = 0; i < N; i++) atomicAdd(&copy[digit_of(keys[i], job.shift[pass], job.mask[pass]) * SORT_HISTOGRAM_COPIES], 1);
+            for (int i = 0; i < N; i++) atomicAdd(&copy[digit_of(keys[i], job.shift[pass], job.mask[pass]) * job.histogram_copies], 1);
         }
     }
 };
@@ -83,12 +82,12 @@ static __device__ void write_plan(const struct sort_job &job, uint32_t live) {
 /* A CTA's counters have 32 bits: its share of the keys is below 2^32 while a multiprocessor comes with less than 4 GB of memory. */
 template <typename KEY>
 __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const __grid_constant__ struct sort_job job) {
-    __shared__ uint32_t s_counts[sizeof(KEY) * HISTOGRAM_WORDS];
+    extern __shared__ __align__(16) uint32_t s_counts[];
     __shared__ uint64_t s_sums[SORT_DIGITS / 32];
     __shared__ bool s_last;
     wait_for_predecessor();
     if (job.only_if && *job.only_if == 0) return; /* the plan stays as it is: skip everything */
-    const uint32_t nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * HISTOGRAM_WORDS;
+    const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
     /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (uint64_t)job.state_rows * SORT_DIGITS;
@@ -100,9 +99,10 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     read_keys((const KEY *)job.keys_in, job.n, counts);
     __syncthreads(); /* all counts */
 
-    for (uint32_t i = threadIdx.x; i < nwords / SORT_HISTOGRAM_COPIES; i += blockDim.x) {
+    for (uint32_t i = threadIdx.x; i < nwords / copies; i += blockDim.x) {
         uint32_t sum = 0;
-        for (uint32_t copy = 0; copy < SORT_HISTOGRAM_COPIES; copy++) sum += s_counts[i * SORT_HISTOGRAM_COPIES + copy];
+        for (uint32_t copy = 0; copy < copies; copy++)
+            sum += s_counts[i * copies + ((copy + threadIdx.x) & (copies - 1))]; /* each lane another bank */
         if (sum) atomicAdd((unsigned long long *)&job.header->base[0][i / SORT_DIGITS][i % SORT_DIGITS], (unsigned long long)sum);
     }
     __threadfence(); /* this thread's counts before the CTA is counted as done */

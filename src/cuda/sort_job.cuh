@@ -58,7 +58,8 @@ struct sort_job {
     bool in_place;             /* keys or values: the first pass must not write to `out` */
     bool all_in_place;         /* with no live pass there is nothing to move */
 
-    const uint32_t *only_if; /* NULL, or a word that is 0 if the sort has been done in another way */
+    const uint32_t *only_if;   /* NULL, or a word that is 0 if the sort has been done in another way */
+    uint32_t histogram_copies; /* of each counter, in the histogram kernel: a power of two, at most 32 */
     struct sort_header *header;
     uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */
     uint32_t state_rows; /* tiles of the largest portion */

@@ -1,4 +1,5 @@
-/* sort_launch.cuh: launching kernels one after the other, the next one's start-up beneath the last one's end.
+/* sort_launch.cuh: launching kernels one after the other, the next one's start-up beneath the last one's end; and what fits a
+ * multiprocessor.
  *
  * A sort is a chain of short kernels. From sm_90 on, a kernel may be launched while its predecessor still runs (programmatic dependent
  * launch); it then waits, on the device, until all that its predecessor wrote can be seen. Every kernel of a chain must wait, also one that
@@ -10,6 +11,7 @@
 #include <cuda_runtime.h>
 
 #include "launch.h"
+#include "sort_tuning.h"
 
 /* First statement of every kernel launched by launch_next(). */
 static __device__ __forceinline__ void wait_for_predecessor() {
@@ -17,6 +19,22 @@ static __device__ __forceinline__ void wait_for_predecessor() {
     asm volatile("griddepcontrol.launch_dependents;"); /* the next kernel may start up (and wait) once all CTAs of this one have begun */
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+/* Shared memory that each of `nctas` on a multiprocessor can have beside its static part and what the system keeps (CUDA C++ Programming
+ * Guide, table of compute capabilities). Turing has room for one CTA only. */
+static uint32_t shared_nbytes_per_cta(int arch, int nctas) {
+    const uint32_t sm_kbytes = arch < 80 ? 64 * (uint32_t)nctas : arch == 86 || arch == 89 || arch >= 120 ? 100 : arch < 90 ? 164 : 228;
+    return (sm_kbytes / (uint32_t)nctas - 4) * 1024;
+}
+
+/* How many copies to have of each of a CTA's 32-bit counters: lanes that would meet in a counter then meet less. */
+static uint32_t counter_copies(const struct cuda_queue *queue, uint64_t n, uint32_t ncounters) {
+    const uint64_t room = shared_nbytes_per_cta(queue->arch, 1) / sizeof(uint32_t);
+    const uint64_t pay = n / (uint32_t)queue->nsms / SORT_HISTOGRAM_COUNTER_PAY;
+    uint32_t copies = SORT_HISTOGRAM_MAX_COPIES;
+    while (copies > 1 && (uint64_t)ncounters * copies > (copies > SORT_HISTOGRAM_MIN_COPIES && pay < room ? pay : room)) copies /= 2;
+    return copies;
 }
 
 template <typename... PARAMETERS, typename... ARGUMENTS>

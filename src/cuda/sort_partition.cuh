@@ -31,6 +31,22 @@ static __device__ __forceinline__ uint32_t coarse_of_tile(const struct split_job
     return low;
 }
 
+/* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. */
+template <int ROWS, typename KEY>
+static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
+                                                  uint32_t *s_counts, uint32_t shift, uint32_t mask) {
+    uint32_t nlanes;
+    const uint32_t digit = sample_digit(digit_of(images[0], shift, mask), items.has(0), &nlanes);
+    if (nlanes == 32 && all_have_digit(images, items, shift, mask)) { /* at once, instead of one after the other */
+        const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[digit], items.n) : 0;
+        return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
+    }
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digit_of(images[row], shift, mask)], 1));
+    }
+}
+
 /* Thread t owns digits t * PER_THREAD and following: turns their counts into places in the tile, reserves room in their buckets and returns
  * in base[] where a digit's keys go, less their place in the tile. */
 template <int PER_THREAD>
@@ -78,18 +94,20 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     const uint32_t shift = bucket_shift<KEY>(job) + (two && !SECOND ? job.fine_bits : 0);
     for (uint32_t digit = threadIdx.x; digit <= mask; digit += SPLIT_THREADS) s_places[digit] = 0;
 
-    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first + threadIdx.x;
+    const uint32_t warp = threadIdx.x / 32, rows = job.tile_items / SPLIT_THREADS;
+    const struct warp_items items = items_of_warp(warp, rows, count);
+    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first + warp * 32 * rows + threadIdx.x % 32;
     const struct key_order<KEY> order(job);
     KEY images[ROWS];
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = row * SPLIT_THREADS + threadIdx.x < count ? src[row * SPLIT_THREADS] : (KEY)0;
+    for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? src[row * 32] : (KEY)0;
     struct packed_ranks<ROWS> ranks = {};
     __syncthreads(); /* zeroes before counts */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (!SECOND) images[row] = order.image(images[row]);
-        if (row * SPLIT_THREADS + threadIdx.x < count) ranks.set(row, atomicAdd(&s_places[digit_of(images[row], shift, mask)], 1));
     }
+    count_warp(ranks, images, items, s_places, shift, mask);
     __syncthreads(); /* all counts */
 
     uint32_t base[PER_THREAD];
@@ -97,7 +115,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     __syncthreads(); /* all places */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (row * SPLIT_THREADS + threadIdx.x < count) s_tile[s_places[digit_of(images[row], shift, mask)] + ranks.get(row)] = images[row];
+        if (items.has(row)) s_tile[s_places[digit_of(images[row], shift, mask)] + ranks.get(row)] = images[row];
     }
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {

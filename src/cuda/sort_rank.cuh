@@ -10,8 +10,9 @@
  *
  * Which lane's atomic is served first does not matter: the bits say who is lower, so the ranks are stable by construction. Taking the value
  * that atomicAdd returns as the rank would be quicker still, but relies on an order that nothing promises; eight ballots a key, or
- * __match_any_sync(), give the same masks at a half and a fifth of the speed; but
- * when many lanes meet in one word the atomics wait for each other, and then the ballots win: rows that follow a crowded row use them.
+ * __match_any_sync(), give the same masks at a half and a fifth of the speed. Many lanes that meet in one word wait for each
+ * other; so the lanes of a digit that was crowded in an earlier row find each other by one ballot, and a warp whose keys all share the
+ * digit has nothing to rank.
  *
  * Then thread d adds up digit d over the warps, the 256 totals are scanned, and the `count` words become the places in the tile where each
  * warp's keys of each digit start.
@@ -58,40 +59,76 @@ static __device__ __forceinline__ void clear_counters(struct digit_counter *warp
 /* Where a digit's counter lies: neighbours and multiples of 16 alike are spread over the banks. */
 static __device__ __forceinline__ uint32_t counter_of(uint32_t digit) { return digit ^ digit >> 4; }
 
-/* The lanes whose digit is mine, by eight ballots: slower than meeting in a counter, unless many lanes meet. */
-static __device__ __forceinline__ uint32_t lanes_by_ballot(uint32_t digit, bool valid) {
-    uint32_t lanes = __ballot_sync(~0u, valid);
+/* The digit that most lanes have in the first row, of three that are asked; *nlanes: how many. A sample, so that keys still on their way
+ * from memory need not be waited for. */
+static __device__ __forceinline__ uint32_t sample_digit(uint32_t digit, bool valid, uint32_t *nlanes) {
+    uint32_t favourite = ~0u;
+    *nlanes = 0;
 #pragma unroll
-    for (int bit = 0; bit < SORT_DIGIT_BITS; bit++) {
-        const bool mine = digit >> bit & 1;
-        const uint32_t set = __ballot_sync(~0u, mine);
-        lanes &= mine ? set : ~set;
+    for (int lane = 0; lane < 32; lane += 15) {
+        const uint32_t candidate = __shfl_sync(~0u, digit, lane), count = __popc(__ballot_sync(~0u, valid && digit == candidate));
+        if (count <= *nlanes) continue;
+        *nlanes = count;
+        favourite = candidate;
     }
-    return lanes;
+    return favourite;
+}
+
+/* Do all keys of a warp have this digit, as they mostly do in nearly sorted input? */
+template <int ROWS, typename KEY>
+static __device__ __forceinline__ bool all_have_digit(const KEY (&images)[ROWS], struct warp_items items, uint32_t shift, uint32_t mask) {
+    const KEY first = (KEY)__shfl_sync(~0u, images[0], 0);
+    KEY differs = 0;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (items.has(row)) differs |= images[row] ^ first;
+    }
+    return !__any_sync(~0u, digit_of(differs, shift, mask) != 0);
+}
+
+/* The ranks of a warp's keys if they all have the same digit: their order, after `before` others. */
+template <int ROWS> static __device__ __forceinline__ void rank_uniform_warp(struct packed_ranks<ROWS> &ranks, uint32_t before) {
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) ranks.set(row, before + row * 32 + threadIdx.x % 32);
+}
+
+/* Ranks row by row, as above. FAVOURED: the lanes that have the favourite digit find each other by ballot. */
+template <bool FAVOURED, int ROWS, typename KEY>
+static __device__ __forceinline__ void rank_rows(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
+                                                 struct digit_counter *warp_counters, uint32_t shift, uint32_t mask, uint32_t favourite) {
+    const uint32_t lane = threadIdx.x % 32, lower_lanes = (1u << lane) - 1;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (row * 32u >= items.n) break;
+        const uint32_t digit = digit_of(images[row], shift, mask);
+        struct digit_counter *mine = &warp_counters[counter_of(digit)];
+        const bool valid = items.has(row), favoured = FAVOURED && valid && digit == favourite;
+        const uint32_t favoured_lanes = FAVOURED ? __ballot_sync(~0u, favoured) : 0;
+        if (valid && !favoured) atomicOr(&mine->lanes, 1u << lane);
+        __syncwarp(); /* all bits of the row before any look at them */
+        struct digit_counter seen = *mine;
+        __syncwarp(); /* all have looked before one changes it */
+        if (favoured) seen.lanes = favoured_lanes;
+        const uint32_t lower = __popc(seen.lanes & lower_lanes);
+        ranks.set(row, seen.count + lower);
+        if (valid && lower == 0) *mine = {0, seen.count + __popc(seen.lanes)};
+        __syncwarp(); /* the change before the next row's atomics */
+    }
 }
 
 /* Ranks each key among the warp's keys of the same digit; the counters end as the warp's histogram. */
 template <int ROWS, typename KEY>
 static __device__ __forceinline__ void rank_in_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                     struct digit_counter *warp_counters, uint32_t shift, uint32_t mask) {
-    const uint32_t lane = threadIdx.x % 32, lower_lanes = (1u << lane) - 1;
-    bool crowded = false; /* did many lanes meet in the last row? Then they will in this one. */
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (row * 32u >= items.n) break;
-        const uint32_t digit = digit_of(images[row], shift, mask);
-        struct digit_counter *mine = &warp_counters[counter_of(digit)];
-        const bool valid = items.has(row);
-        if (valid && !crowded) atomicOr(&mine->lanes, 1u << lane);
-        __syncwarp(); /* all bits of the row before any look at them */
-        struct digit_counter seen = *mine;
-        __syncwarp(); /* all have looked before one changes it */
-        if (crowded) seen.lanes = lanes_by_ballot(digit, valid);
-        const uint32_t lower = __popc(seen.lanes & lower_lanes), all = __popc(seen.lanes);
-        ranks.set(row, seen.count + lower);
-        if (valid && lower == 0) *mine = {0, seen.count + all};
-        crowded = __any_sync(~0u, all > SORT_CROWD);
-        __syncwarp(); /* the change before the next row's atomics */
+    uint32_t nlanes;
+    const uint32_t favourite = sample_digit(digit_of(images[0], shift, mask), items.has(0), &nlanes);
+    if (nlanes <= SORT_CROWD) {
+        rank_rows<false>(ranks, images, items, warp_counters, shift, mask, favourite);
+    } else if (nlanes == 32 && all_have_digit(images, items, shift, mask)) {
+        rank_uniform_warp(ranks, 0);
+        if (threadIdx.x % 32 == 0) warp_counters[counter_of(favourite)].count = items.n;
+    } else {
+        rank_rows<true>(ranks, images, items, warp_counters, shift, mask, favourite);
     }
 }
 

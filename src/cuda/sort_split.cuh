@@ -40,6 +40,7 @@ struct split_job {
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
     bool counting;             /* nothing will be moved: only the counts are wanted (sort_fill.cuh) */
+    uint32_t copies;           /* of each counter of the histogram kernel */
     uint32_t check_from;       /* counts below this are no cause for concern */
     uint32_t tile_items;       /* of a partition */
     struct split_header *header;
@@ -53,6 +54,16 @@ template <typename KEY> static __device__ __forceinline__ uint32_t bucket_shift(
     return (uint32_t)sizeof(KEY) * 8 - job.coarse_bits - job.fine_bits;
 }
 
+/* The sum over a warp, in every lane. */
+static __device__ __forceinline__ uint32_t sum_warp(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(~0u, value);
+#else
+    for (uint32_t distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
+    return value;
+#endif
+}
+
 /* Exclusive sum over all threads of a CTA, in thread order; s_sums [32]. */
 static __device__ __forceinline__ uint32_t scan_threads(uint32_t value, uint32_t *s_sums) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -64,7 +75,7 @@ static __device__ __forceinline__ uint32_t scan_threads(uint32_t value, uint32_t
     }
     if (lane == 31) s_sums[warp] = inclusive;
     __syncthreads(); /* the sums before their use */
-    return inclusive - value + __reduce_add_sync(~0u, lane < warp ? s_sums[lane] : 0);
+    return inclusive - value + sum_warp(lane < warp ? s_sums[lane] : 0);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
@@ -81,7 +92,7 @@ template <typename KEY> struct bucket_counts {
      * same. */
     __device__ __forceinline__ void check(uint32_t bucket, uint32_t old) const {
         if (job.counting && old == COUNTER_HALF - 1) {
-            atomicSub(&words[bucket / 2], COUNTER_HALF << bucket % 2 * 16);
+            atomicSub(&words[bucket / 2 * job.copies + (threadIdx.x & (job.copies - 1))], COUNTER_HALF << bucket % 2 * 16);
             atomicAdd(&job.header->cursor[bucket], COUNTER_HALF);
         }
         if (old >= job.bucket_max) *stop = job.header->too_big = 1;
@@ -89,11 +100,12 @@ template <typename KEY> struct bucket_counts {
 
     template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
         const uint32_t shift = bucket_shift<KEY>(job);
+        uint32_t *mine = words + (threadIdx.x & (job.copies - 1));
         if (*(volatile uint32_t *)stop) return;
 #pragma unroll
         for (int i = 0; i < N; i++) {
             const uint32_t bucket = (uint32_t)(order.image(keys[i]) >> shift), half = bucket % 2 * 16;
-            const uint32_t old = atomicAdd(&words[bucket / 2], 1u << half) >> half & 0xffff;
+            const uint32_t old = atomicAdd(&mine[bucket / 2 * job.copies], 1u << half) >> half & 0xffff;
             if (old >= job.check_from) check(bucket, old);
         }
     }
@@ -118,7 +130,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
         largest = max(largest, max4(counts));
     }
     if (!job.counting && largest > job.bucket_max) job.header->too_big = 1;
-    const uint32_t warp_sum = __reduce_add_sync(~0u, sum);
+    const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
         const uint4 counts = __ldcg((const uint4 *)&job.header->cursor[i]);
@@ -155,7 +167,7 @@ static __device__ void plan_coarse(const struct split_job &job, uint32_t *s_sums
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
-/* Dynamic shared memory: half a word a bucket. */
+/* Dynamic shared memory: half a word a bucket and copy. */
 template <typename KEY>
 __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) uint32_t s_words[];
@@ -164,16 +176,22 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __shared__ uint32_t s_stop;
     wait_for_predecessor();
     const uint32_t nbuckets = 1u << (job.coarse_bits + job.fine_bits);
-    for (uint32_t i = threadIdx.x; i < nbuckets / 2; i += blockDim.x) s_words[i] = 0;
+    for (uint32_t i = threadIdx.x; i < nbuckets / 2 * job.copies; i += blockDim.x) s_words[i] = 0;
     if (threadIdx.x == 0) s_stop = 0;
     __syncthreads(); /* zeroes before counts */
     const struct bucket_counts<KEY> counts = { job, key_order<KEY>(job), s_words, &s_stop };
     read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
 
-    for (uint32_t i = threadIdx.x; i < nbuckets; i += blockDim.x) {
-        const uint32_t count = s_words[i / 2] >> i % 2 * 16 & 0xffff;
-        if (count) atomicAdd(&job.header->cursor[i], count);
+    for (uint32_t i = threadIdx.x; i < nbuckets / 2; i += blockDim.x) {
+        uint32_t low = 0, high = 0;
+        for (uint32_t copy = 0; copy < job.copies; copy++) {
+            const uint32_t word = s_words[i * job.copies + ((copy + threadIdx.x) & (job.copies - 1))]; /* each lane another bank */
+            low += word & 0xffff;
+            high += word >> 16;
+        }
+        if (low) atomicAdd(&job.header->cursor[2 * i], low);
+        if (high) atomicAdd(&job.header->cursor[2 * i + 1], high);
     }
     __threadfence(); /* this thread's counts before the CTA is counted as done */
     __syncthreads();

@@ -31,10 +31,12 @@ template <typename KEY, bool SECOND> static cudaError_t launch_partition(const s
 }
 
 template <typename KEY> static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t counters_nbytes = 2u << (job->coarse_bits + job->fine_bits);
+    const uint32_t nwords = 1u << (job->coarse_bits + job->fine_bits - 1);
+    struct split_job counted = *job;
+    counted.copies = counter_copies(queue, job->n, nwords);
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    return launch_next(queue, split_histogram<KEY>, nctas, SPLIT_HISTOGRAM_THREADS, counters_nbytes, *job);
+    return launch_next(queue, split_histogram<KEY>, nctas, SPLIT_HISTOGRAM_THREADS, nwords * counted.copies * 4, counted);
 }
 
 /* Shapes of the last step, by the size of buckets. */
@@ -67,7 +69,7 @@ template <typename KEY> static bool choose_split(struct split_job *job, const st
 /* The same for keys of 1 and 2 bytes: every value is a bucket. */
 template <typename KEY> static bool choose_counting(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
     if (args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8 || queue->arch < 90 || queue->arch >= 120) return false;
-    if (args->n < (sizeof(KEY) == 1 ? COUNTING_MIN_BYTES : COUNTING_MIN_PAIRS) || args->n > UINT32_MAX - FILL_KEYS) return false;
+    if (args->n < (sizeof(KEY) == 1 ? COUNTING_MIN_BYTES : COUNTING_MIN_PAIRS) || args->n > UINT32_MAX / 2) return false;
     job->fine_bits = sizeof(KEY) * 8;
     job->counting = true;
     job->check_from = COUNTER_HALF - 1;
@@ -78,7 +80,9 @@ template <typename KEY> static bool choose_counting(struct split_job *job, const
 template <typename KEY> static cudaError_t launch_counting(const struct split_job *job, const struct cuda_queue *queue) {
     const cudaError_t error = launch_split_histogram<KEY>(job, queue);
     if (error != cudaSuccess) return error;
-    return launch_next(queue, split_fill<KEY>, (job->n + FILL_KEYS - 1) / FILL_KEYS, FILL_THREADS, 0, *job);
+    const uint32_t per_cta = FILL_THREADS * FILL_VECTORS * (16 / sizeof(KEY));
+    return launch_next(queue, split_fill<KEY>, job->n / per_cta + 2, FILL_THREADS, 0,
+                       *job); /* 2: for the keys that do not lie in whole vectors */
 }
 
 template <typename KEY> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {

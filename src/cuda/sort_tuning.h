@@ -19,8 +19,8 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 
 /* Tile states are 32-bit words of which two bits are the state: a look-back never spans more keys than this. */
 #define SORT_PORTION_ITEMS (1u << 29)
-/* Rows of a warp in which more lanes than this share a digit are ranked by ballots. */
-#define SORT_CROWD 14
+/* A digit that more lanes of a warp than this share in a row is ranked by ballot in the rows that follow. */
+#define SORT_CROWD 8
 /* States loaded at once when looking back. */
 #define SORT_LOOK_AT 8
 
@@ -29,12 +29,13 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define SORT_SMALL_ROWS_NARROW 16
 #define SORT_SMALL_ROWS_WIDE   8
 
-/* The histogram kernel: threads, CTAs a multiprocessor, 16-byte loads in flight a thread, copies of each counter (lanes of one warp that
- * hit the same digit go to different copies). */
-#define SORT_HISTOGRAM_THREADS 512
-#define SORT_HISTOGRAM_CTAS    2
-#define SORT_HISTOGRAM_LOADS   4
-#define SORT_HISTOGRAM_COPIES  4
+/* The histogram kernel: threads a CTA, one a multiprocessor; 16-byte loads in flight a thread. A counter has as many copies as shared
+ * memory has room for, but no more than pay: this many keys of a CTA to a counter. */
+#define SORT_HISTOGRAM_THREADS     1024
+#define SORT_HISTOGRAM_LOADS       4
+#define SORT_HISTOGRAM_MIN_COPIES  2
+#define SORT_HISTOGRAM_MAX_COPIES  32
+#define SORT_HISTOGRAM_COUNTER_PAY 4
 
 #define SORT_GATHER_THREADS 256
 
@@ -44,11 +45,11 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define SPLIT_MAX_BITS          16
 #define SPLIT_HISTOGRAM_THREADS 1024
 
-/* Keys of 1 and 2 bytes are counted and written anew (sort_fill.cuh): from this many on, and this many a CTA. */
+/* Keys of 1 and 2 bytes are counted and written anew (sort_fill.cuh), from this many on; 16-byte vectors that a thread writes. */
 #define COUNTING_MIN_BYTES 8192
-#define COUNTING_MIN_PAIRS (1u << 20)
+#define COUNTING_MIN_PAIRS (1u << 22)
 #define FILL_THREADS       512
-#define FILL_KEYS          16384
+#define FILL_VECTORS       8
 
 /* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
 #define SPLIT_THREADS     512
