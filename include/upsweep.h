@@ -11,6 +11,8 @@
  *   Results    The same call on the same device gives the same bits, floats included, whatever the number of threads.
  *   Errors     A call that rejects its arguments writes nothing but the sentence that upsweep_error() returns. Nothing is ever
  *              printed; nothing exits or aborts. n = 0 is valid everywhere; data pointers may then be NULL.
+ *              Any call that needs scratch may also fail for want of it: MEMORY, DEVICE_MEMORY or SCRATCH; any on CUDA with CUDA,
+ *              HOST_POINTER, WRONG_DEVICE or DEVICE_LOST.
  *   Alignment  Typed data is aligned to its element size; byte flags and records may lie anywhere.
  *   Overlap    Distinct arrays of a call do not overlap, except as a docstring allows; equal pointers and partial overlap are
  *              checked for and rejected.
@@ -68,7 +70,7 @@ extern "C" {
     X(UPSWEEP_ERR_DEVICE_LOST, 21, "the device has failed; only closing is possible")     \
     X(UPSWEEP_ERR_CUDA, 22, "a CUDA call failed")
 
-/* X(enumerator, value, name, C type, class): class INT or FLOAT */
+/* X(enumerator, value, name, C type, class): class SIGNED, UNSIGNED or FLOAT */
 #define UPSWEEP_TYPE_TABLE(X)                  \
     X(UPSWEEP_I8, 0, i8, int8_t, SIGNED)       \
     X(UPSWEEP_U8, 1, u8, uint8_t, UNSIGNED)    \
