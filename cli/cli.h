@@ -65,7 +65,7 @@ enum { IN_SELECT = IN_COMPACT | IN_PARTITION, IN_DATA = IN_SCAN | IN_SELECT | IN
     X(OUT_FORMAT, "out-format", 0, "F", IN_DATA, "format of OUT (default: by its name likewise, else as IN)")                            \
     X(BACKEND, "backend", 'b', "B", IN_DATA, "where to run: auto (the default), cpu, cpu:N (N threads), cuda, cuda:K (device K)")        \
     X(THREADS, "threads", 0, "N", IN_DATA, "CPU threads (default: as many as the machine has)")                                          \
-    X(CHUNK, "chunk", 0, "SIZE", IN_DATA, "bytes of input to hold at once, as 4096, 64K, 16M, 1G (default: 16M)")                        \
+    X(CHUNK, "chunk", 0, "SIZE", IN_DATA, "bytes of input to hold at once, as 4096, 64K, 16M, 1G (default: 4M)")                         \
     X(HELP, "help", 'h', NULL, IN_DATA | IN_INFO, "print this text")
 
 #define OPTION_ENUMERATOR(id, ...) OPT_##id,

@@ -81,16 +81,18 @@ static bool sort_options(struct sort *sort) {
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------------- */
 
-/* Bytes that sorting n elements takes: keys, values or indices, scratch, and the chunk that is under way. */
+/* Bytes that sorting n elements takes: keys, values or indices, scratch, and the chunks under way. */
 static uint64_t needed_nbytes(struct sort *sort, uint64_t n) {
     const struct job *job = sort->job;
     const uint64_t key_nbytes = job->in.elem_nbytes, value_nbytes = sort->argsort ? sort->out_nbytes : sort->values.elem_nbytes;
     const upsweep_primitive primitive = sort->argsort ? UPSWEEP_PRIM_ARGSORT : UPSWEEP_PRIM_SORT;
-    uint64_t scratch, arrays, sum;
+    uint64_t scratch, arrays, chunks, sum;
     if (upsweep_scratch_size(job->ctx, &scratch, primitive, n, key_nbytes, value_nbytes) != UPSWEEP_OK) return UINT64_MAX;
     if (__builtin_mul_overflow(n, key_nbytes + value_nbytes, &arrays)) return UINT64_MAX;
     if (__builtin_add_overflow(arrays, scratch, &sum)) return UINT64_MAX;
-    if (__builtin_add_overflow(sum, job->chunk_n * (key_nbytes + value_nbytes), &sum)) return UINT64_MAX;
+    /* At most four chunks: of keys and of values, on the way in and on the way out. */
+    if (__builtin_mul_overflow(arrays < job->chunk_nbytes ? arrays : job->chunk_nbytes, 4u, &chunks)) return UINT64_MAX;
+    if (__builtin_add_overflow(sum, chunks, &sum)) return UINT64_MAX;
     return sum;
 }
 
@@ -111,10 +113,18 @@ static uint64_t most_that_fit(struct sort *sort) {
 
 /* ---- the sort ------------------------------------------------------------------------------------------------------------------ */
 
+/* Bytes to be read in all; 0 if some input does not tell its length. */
+static uint64_t input_nbytes(const struct sort *sort) {
+    const struct source *keys = &sort->job->in, *values = &sort->values;
+    if (keys->n == N_UNKNOWN || (values->fd >= 0 && values->n == N_UNKNOWN)) return 0;
+    return keys->n * keys->elem_nbytes + (values->fd >= 0 ? values->n * values->elem_nbytes : 0);
+}
+
 static bool load(struct sort *sort) {
     struct job *job = sort->job;
     const uint64_t most = most_that_fit(sort);
     uint64_t n_values;
+    progress_begin(input_nbytes(sort));
     if (!load_source(job, &job->in, most, &sort->d_keys, &sort->n)) return false;
     if (sort->argsort && !(sort->d_indices = job_device(job, sort->n, sort->out_nbytes))) return false;
     if (sort->values.fd < 0) return true;
@@ -138,7 +148,7 @@ static bool run(struct sort *s) {
 
 /* Downloads and writes an array, a chunk at a time. */
 static bool write_array(struct job *job, struct sink *sink, const void *d_items, uint64_t n) {
-    const uint64_t chunk_n = job->chunk_n;
+    const uint64_t chunk_n = job_chunk_n(job, n, sink->elem_nbytes);
     const char *d_at = d_items;
     void *chunk = job_host(job, chunk_n, sink->elem_nbytes);
     if (!chunk) return false;

@@ -4,11 +4,13 @@
  * the caches, which is little beside reading and writing it. */
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "job.h"
 
-/* Large enough to keep a GPU and a disk busy, small enough to stay in the last cache of most machines. */
-static const uint64_t default_chunk_nbytes = UINT64_C(16) << 20;
+/* Small enough that the copies of a chunk stay in the caches: scanning a cached file of 1 GiB took 0.24 s with chunks of 1 and 4 MiB,
+ * 0.6 s with 16 and 64 (Zen 4, 2 cores, 2026-11). Large enough that the start of a kernel is nothing beside a transfer to a GPU. */
+static const uint64_t default_chunk_nbytes = UINT64_C(4) << 20;
 
 static bool open_in(struct job *job) {
     const char *const *option = job->args.option;
@@ -26,13 +28,16 @@ static bool open_in(struct job *job) {
     return source_open(&job->in, job->args.in, format, type, elem_nbytes);
 }
 
+uint64_t job_chunk_n(const struct job *job, uint64_t n, size_t elem_nbytes) {
+    const uint64_t fit = job->chunk_nbytes / elem_nbytes, least = fit < n ? fit : n;
+    return least ? least : 1;
+}
+
 static bool set_chunk(struct job *job) {
-    uint64_t nbytes = default_chunk_nbytes;
     const char *text = job->args.option[OPT_CHUNK];
-    if (text && !parse_size("chunk", text, &nbytes)) return false;
-    job->chunk_n = nbytes / job->in.elem_nbytes;
-    if (job->chunk_n > job->in.n) job->chunk_n = job->in.n;
-    if (job->chunk_n == 0) job->chunk_n = 1;
+    job->chunk_nbytes = default_chunk_nbytes;
+    if (text && !parse_size("chunk", text, &job->chunk_nbytes)) return false;
+    job->chunk_n = job_chunk_n(job, job->in.n, job->in.elem_nbytes);
     return true;
 }
 
@@ -69,7 +74,7 @@ bool job_open_out(struct job *job, upsweep_type type, size_t elem_nbytes, uint64
     enum format format = format_of_name(out);
     if (format == FORMAT_UNKNOWN) format = job->in.format;
     if (text && !format_from_text(text, &format)) return false;
-    if (is_standard(out) && same_file(job->in.fd, 1)) {
+    if (is_standard(out) && same_file(job->in.fd, STDOUT_FILENO)) {
         return complain(job->in.name, "is both input and standard output; name it as OUT instead");
     }
     return sink_open(&job->out, out, format, type, elem_nbytes, n);

@@ -12,12 +12,15 @@ struct job {
     struct source in;
     struct sink out;
     upsweep_context *ctx;
-    uint64_t chunk_n; /* elements of IN that fit --chunk: at least 1, at most n if that is known */
+    uint64_t chunk_nbytes; /* --chunk */
+    uint64_t chunk_n;      /* elements of IN that fit it: at least 1, at most n if that is known */
     void *host[JOB_BUFFERS], *device[JOB_BUFFERS];
 };
 
 /* Reads the options, opens IN and the backend. False if the command ends here, with *status. job_close() is due either way. */
 bool job_open(struct job *job, const struct usage *usage, int argc, char **argv, int *status);
+/* How many elements of a size fit a chunk, 1 at least; of n in all (or N_UNKNOWN). */
+uint64_t job_chunk_n(const struct job *job, uint64_t n, size_t elem_nbytes);
 /* Opens OUT; n is the number of elements that will come, or N_UNKNOWN. */
 bool job_open_out(struct job *job, upsweep_type type, size_t elem_nbytes, uint64_t n);
 /* The next chunk of IN, at most chunk_n elements; n is 0 at the end. Keeps the progress line. */

@@ -41,7 +41,7 @@ static bool too_many(const struct source *source, uint64_t max_n) {
 /* ---- length known --------------------------------------------------------------------------------------------------------------- */
 
 static bool load_known(struct job *job, struct source *source, void *d_items) {
-    const uint64_t chunk_n = job->chunk_n;
+    const uint64_t chunk_n = job_chunk_n(job, source->n, source->elem_nbytes);
     char *d_at = d_items;
     void *chunk = job_host(job, chunk_n, source->elem_nbytes);
     if (!chunk) return false;
@@ -72,12 +72,13 @@ static struct piece *free_first(struct piece *first) {
 
 /* Reads to the end into a list, in order. */
 static bool read_pieces(struct job *job, struct source *source, uint64_t max_n, struct piece **first) {
-    const size_t nbytes = sizeof(struct piece) + (size_t)job->chunk_n * source->elem_nbytes;
+    const uint64_t chunk_n = job_chunk_n(job, N_UNKNOWN, source->elem_nbytes);
+    const size_t nbytes = sizeof(struct piece) + (size_t)chunk_n * source->elem_nbytes;
     for (struct piece **last = first;; last = &(*last)->next) {
         *last = malloc(nbytes);
         if (!*last) return complain(source->name, "out of memory");
         **last = (struct piece){.next = NULL};
-        if (!source_read(source, (*last)->items, job->chunk_n, &(*last)->n)) return false;
+        if (!source_read(source, (*last)->items, chunk_n, &(*last)->n)) return false;
         if ((*last)->n == 0) return true;
         if (source->n_read > max_n) return too_many(source, max_n);
         progress_advance((*last)->n * source->elem_nbytes);

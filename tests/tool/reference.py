@@ -267,16 +267,25 @@ def test_sort():
                 pairs = args + ['--values', path('values'), '--value-size', '5', '--chunk', '1001', path('in'), path('out')]
                 expect(f'{pairs}', pairs, wanted, out='out')
                 check(f'{pairs}: values', get('out.values') == b''.join(values[i] for i in indices))
+    put('in', bytes(range(255, -1, -1)))
+    put('values', b''.join(bytes([i]) * 4096 for i in range(256)))
+    for stdin, name in ((b'', path('in')), (get('in'), '-')):
+        args = ['sort', '-t', 'u8', '--values', path('values'), '--value-size', '4096', '--chunk', '9000', name, path('out')]
+        expect(f'{args}', args, bytes(range(256)), stdin, 'out')
+        check(f'{args}: values', get('out.values') == get('values')[::-1])
+    put('in', pack('f64', keys))
     v = integers('i64', len(keys))
     put('v.npy', npy('i64', v))
+    expect('a chunk larger than the memory', ['sort', '-t', 'f64', '--chunk', '1T', path('in')], pack('f64', [keys[i] for i in order('f64', keys)]))
     expect('values of .npy', ['sort', '-t', 'f64', '--values', path('v.npy'), '--values-out', path('w.npy'), path('in'), path('out')],
            pack('f64', [keys[i] for i in order('f64', keys)]), out='out')
     check('values of .npy: values', get('w.npy')[128:] == pack('i64', [v[i] for i in order('f64', keys)]))
     expect('keys from a pipe, values to standard output',
            ['sort', '-t', 'f64', '--values', path('v.npy'), '--values-out', '-', '-', path('out')],
            npy('i64', [v[i] for i in order('f64', keys)]), pack('f64', keys))
-    args = ['sort', '-t', 'u8', '--values', path('values'), '--value-size', '5']
-    expect_error('values of another number', args + [put('k', bytes(7)), path('k.out')], f'{len(keys)} values for 7 keys')
+    args = ['sort', '-t', 'u8', '--values', path('values'), '--value-size', '4096']
+    expect_error('values of another number', args + [put('k', bytes(7)), path('k.out')], '256 values for 7 keys')
+    expect_error('fewer values, from a pipe', args[:4] + ['-'] + args[5:] + [put('k', bytes(7)), path('k.out')], '3 values for 7 keys', bytes(3 * 4096))
     with open(path('huge'), 'wb') as f:
         f.truncate(1 << 40)
     expect_error('a file that does not fit', ['sort', '-t', 'u8', path('huge'), path('k.out')], 'does not fit in memory')
