@@ -7,7 +7,8 @@
  *   Memory     Data pointers name memory of the context: any host memory on the CPU backend, memory of its device on the CUDA backend.
  *              upsweep_alloc() gives such memory on either. `in [n]` in a docstring means n elements of the element type.
  *   Streams    On the CPU a call has finished when it returns. On CUDA it is queued on the context's stream and may be captured in a
- *              CUDA graph; nothing synchronises but upsweep_download(), upsweep_read_count(), upsweep_sync() and upsweep_close().
+ *              CUDA graph; nothing waits for it but upsweep_upload(), upsweep_download(), upsweep_read_count(), upsweep_sync(),
+ *              upsweep_free(), upsweep_close(), and scratch that must grow (upsweep_reserve() before the first call avoids that).
  *   Results    The same call on the same device gives the same bits, floats included, whatever the number of threads.
  *   Errors     A call that rejects its arguments writes nothing but the sentence that upsweep_error() returns. Nothing is ever
  *              printed; nothing exits or aborts. n = 0 is valid everywhere; data pointers may then be NULL.
@@ -192,7 +193,8 @@ UPSWEEP_CALL upsweep_alloc(upsweep_context *ctx, void **ptr, size_t nbytes);
 /* Gives it back; NULL is fine. On CUDA it waits until the device has finished with it. */
 UPSWEEP_API void upsweep_free(upsweep_context *ctx, void *ptr);
 
-/* Copies nbytes from host memory into context memory, or back; both have finished with the host memory when they return. */
+/* Copies nbytes from host memory into context memory, or back; both have finished with the host memory when they return.
+ * Errors: NULL (with nbytes > 0). */
 UPSWEEP_CALL upsweep_upload(upsweep_context *ctx, void *dst, const void *host_src, size_t nbytes);
 UPSWEEP_CALL upsweep_download(upsweep_context *ctx, void *host_dst, const void *src, size_t nbytes);
 
@@ -220,7 +222,7 @@ UPSWEEP_CALL upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upswee
 UPSWEEP_CALL upsweep_reserve(upsweep_context *ctx, size_t nbytes);
 /* Uses the caller's memory (context memory, aligned to 256 bytes) as scratch from now on, and never allocates: a call that needs more
  * fails with ERR_SCRATCH. NULL, 0: back to scratch of the context's own. The memory stays the caller's to free, after the context has
- * been given other scratch or closed. */
+ * been given other scratch or closed; no array of a call may overlap it. Errors: NULL, ALIGN. */
 UPSWEEP_CALL upsweep_set_scratch(upsweep_context *ctx, void *scratch, size_t nbytes);
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------------- */

@@ -63,6 +63,7 @@ static upsweep_status run_compact(upsweep_context *ctx, const struct compact_arg
     const struct array out = {"out", a->out, a->n, out_nbytes, out_align}, in = {"in", a->in, a->n, a->elem_nbytes, in_align};
     const struct array flags = {"flags", a->flags, records ? a->n : 0, 1, 1};
     const struct array count = {"count", a->count, 1, sizeof(uint64_t), sizeof(uint64_t)};
+    if (a->count == NULL) return context_fail(ctx, UPSWEEP_ERR_NULL, "count is NULL");
     TRY(check_array(ctx, count));
     TRY(check_array(ctx, out));
     TRY(check_array(ctx, in));
