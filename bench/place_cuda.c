@@ -47,8 +47,9 @@ static void release(void *p) { good(cudaFree(p)); }
 
 static bool sync_stream(void) { return good(cudaStreamSynchronize(gpu.stream)); }
 
+/* On the stream: a plain cudaMemcpy from pageable memory may return before the device has all of it, and our stream would not wait. */
 static bool transfer(void *dst, const void *src, size_t nbytes) {
-    return sync_stream() && (nbytes == 0 || good(cudaMemcpy(dst, src, nbytes, cudaMemcpyDefault)));
+    return (nbytes == 0 || good(cudaMemcpyAsync(dst, src, nbytes, cudaMemcpyDefault, gpu.stream))) && sync_stream();
 }
 
 static bool poison(void *p, size_t nbytes) { return good(cudaMemsetAsync(p, 0xAB, nbytes, gpu.stream)); }
