@@ -74,7 +74,7 @@ struct backend {
     void (*close)(upsweep_context *ctx);
     void (*describe)(upsweep_context *ctx, upsweep_device *device);
 
-    /* OK, or the sticky error that makes the context refuse all work; asked before every call. */
+    /* OK, or the sticky error that makes the context refuse all work; asked before every call that has any. */
     upsweep_status (*healthy)(upsweep_context *ctx);
     /* Is p (not NULL) memory that this context's kernels may touch? `what` names it in the sentence. */
     upsweep_status (*check_memory)(upsweep_context *ctx, const void *p, const char *what);
