@@ -211,13 +211,9 @@ template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job
     return word == 4 ? launch_passes<KEY, 4>(job, queue) : launch_passes<KEY, 8>(job, queue);
 }
 
-/* Can one CTA do it all, and is that best? Values that are sorted in place must fit in its shared memory; big ones are better gathered by
- * the whole GPU. */
-template <typename KEY> static bool is_small(const struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
+/* Can one CTA do it all? Values that are sorted in place must fit in its shared memory; big ones are better gathered by the whole GPU. */
+template <typename KEY> static bool is_small(const struct sort_job *job) {
     if (job->n > small_shape<KEY>::ITEMS) return false;
-    struct split_job split;
-    const uint32_t alone_max = sizeof(KEY) == 8 ? SORT_SMALL_ALONE_WIDE : SORT_SMALL_ALONE_NARROW;
-    if (sizeof(KEY) >= 4 && job->n > alone_max && choose_split<KEY>(&split, queue, args)) return false;
     if (!job->values_in || job->n * job->value_nbytes <= small_shape<KEY>::AREA_NBYTES) return true;
     return job->value_nbytes <= MOVED_VALUE_MAX && job->values_in != job->values_out;
 }
@@ -306,7 +302,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
 template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {
     struct sort_job job = {};
     set_buffers(&job, args, sizeof(KEY));
-    if (is_small<KEY>(&job, queue, args)) {
+    if (is_small<KEY>(&job)) {
         job.rows = (uint32_t)((args->n + SORT_SMALL_THREADS - 1) / SORT_SMALL_THREADS);
         return launch_small<KEY>(&job, queue);
     }

@@ -13,25 +13,21 @@
 static constexpr __host__ __device__ int sort_ctas_per_sm(int key_nbytes, int word_nbytes) {
     return key_nbytes < 8 && word_nbytes > 0 ? 3 : 2;
 }
-static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbytes) {
-    return key_nbytes == 8 ? 16 : word_nbytes > 0 ? 12 : 24;
-}
+static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbytes) { return key_nbytes == 8 || word_nbytes > 0 ? 16 : 24; }
 #define SORT_MIN_ROWS     2
 #define SORT_TILES_PER_SM 2 /* below this many full tiles a multiprocessor, tiles shrink */
 
 /* Tile states are 32-bit words of which two bits are the state: a look-back never spans more keys than this. */
 #define SORT_PORTION_ITEMS (1u << 29)
-/* A digit that more lanes of a warp than this share in the first row is ranked by ballot. */
+/* A digit that more lanes of a warp than this share in a row is ranked by ballot in the rows that follow. */
 #define SORT_CROWD 8
 /* States loaded at once when looking back. */
 #define SORT_LOOK_AT 8
 
-/* One CTA sorts up to threads * rows keys in shared memory; keys alone only up to this many, from where on a split is quicker. */
-#define SORT_SMALL_ALONE_NARROW 4096
-#define SORT_SMALL_ALONE_WIDE   2048
-#define SORT_SMALL_THREADS      512
-#define SORT_SMALL_ROWS_NARROW  16
-#define SORT_SMALL_ROWS_WIDE    8
+/* One CTA sorts up to this many keys in shared memory. */
+#define SORT_SMALL_THREADS     512
+#define SORT_SMALL_ROWS_NARROW 16
+#define SORT_SMALL_ROWS_WIDE   8
 
 /* The histogram kernel: threads a CTA, one a multiprocessor; 16-byte loads in flight a thread. A counter has as many copies as shared
  * memory has room for, but no more than pay: this many keys of a CTA to a counter. */
@@ -58,7 +54,7 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 /* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
 #define SPLIT_THREADS     512
 #define SPLIT_CTAS_PER_SM 2
-#define SPLIT_ROWS_NARROW 24
+#define SPLIT_ROWS_NARROW 32
 #define SPLIT_ROWS_WIDE   16
 
 #endif
