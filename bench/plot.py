@@ -114,8 +114,11 @@ def name_of(backend, algorithm, both):
 def label_ends(ax, ends, gap=10.5):
     """Names at the right end of each line, pushed apart so that none covers another. ends: [(x, y, text, colour)]"""
     ax.figure.canvas.draw()
-    for right in {x for x, _, _, _ in ends}:
-        label_column(ax, right, [end for end in ends if end[0] == right], gap)
+    last = max(x for x, _, _, _ in ends)
+    label_column(ax, last, [end for end in ends if end[0] == last], gap)
+    early = sorted(end for end in ends if end[0] < last)
+    for i, (x, y, text, colour) in enumerate(early):  # above their ends, where the names of the others are not, in steps
+        ax.annotate(text.strip(), xy=(x, y), xytext=(0, 4 + 9 * i), textcoords="offset points", color=colour, fontsize=7.5, ha="right")
 
 
 def label_column(ax, right, ends, gap):

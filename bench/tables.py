@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Fills the tables of a Markdown page from the JSON lines of upsweep-bench, so that every number on it comes from a kept file.
 
-    python3 bench/tables.py PAGE.md RUN.jsonl
+    python3 bench/tables.py PAGE.md
 
-The page says where: what is between `<!-- begin NAME -->` and `<!-- end NAME -->` is replaced by the table of that name.
+The page says what goes where: between `<!-- begin NAME FILE -->` and `<!-- end NAME -->` comes the table NAME of the run in FILE, whose path is
+relative to the page.
 """
 import json
 import math
+import os
 import re
 import sys
 
@@ -36,7 +38,7 @@ def size(n):
 
 def time(ms):
     if ms >= 1:
-        return f"{ms:.3g} ms"
+        return f"{ms:.3g} ms" if ms < 1000 else f"{1e-3 * ms:.3g} s"
     return f"{1e3 * ms:.3g} us" if ms >= 1e-3 else f"{1e6 * ms:.3g} ns"
 
 
@@ -46,6 +48,10 @@ def share(x):
 
 def ratio(x):
     return f"{x:.2f}"
+
+
+def times_as_fast(before, now):
+    return "" if before is None else f"{before / now:.0f}" if before >= 10 * now else f"{before / now:.2g}"
 
 
 def table(head, lines):
@@ -134,7 +140,7 @@ def ladder(rows, group, n):
     wanted = pick(rows, group=group, n=n)
     serial = next((row["ms"] for row in wanted if row["algorithm"] in ("serial", "without-scan", "std::sort")), None)
     lines = [[row["algorithm"], "GPU" if row["backend"] == "cuda" else f"CPU, {row['threads']} threads" if row["threads"] > 1 else "CPU",
-              time(row["ms"]), f"{row['gb_per_s']:.1f}", f"{1e-6 * row['items_per_s']:.0f}", f"{serial / row['ms']:.3g}" if serial else ""]
+              time(row["ms"]), f"{row['gb_per_s']:.1f}", f"{1e-6 * row['items_per_s']:.0f}", times_as_fast(serial, row["ms"])]
              for row in wanted]
     return table(["rung", "on", "time", "GB/s of necessary bytes", "M elements/s", "times the serial loop"], lines)
 
@@ -146,7 +152,7 @@ def threads(rows):
         times = {row["threads"]: row["ms"] for row in pick(rows, group="threads", primitive=primitive)}
         if times:
             lines.append([primitive] + [f"{time(times[count])} ({times[1] / times[count]:.1f})" if count in times else "" for count in counts])
-    return table(["i32, n as in the file"] + [f"{count} threads" if count > 1 else "1 thread" for count in counts], lines)
+    return table([f"i32, {size(pick(rows, group='threads')[0]['n'])} elements"] + [f"{count} threads" if count > 1 else "1 thread" for count in counts], lines)
 
 
 def losses(rows, backend):
@@ -156,20 +162,19 @@ def losses(rows, backend):
         key = (ours["primitive"], ours["type"], f"{ours['keep']} %" if ours["keep"] is not None else "", ours["distribution"], ours["cache"])
         lost, all_sizes, worst = groups.setdefault(key, ([], [], [1.0, "", 0]))
         all_sizes.append(ours["n"])
-        times_as_fast = peer["ms"] / ours["ms"]
-        if times_as_fast < 1 - PEER_SLACK:
+        speed = peer["ms"] / ours["ms"]
+        if speed < 1 - PEER_SLACK:
             lost.append(ours["n"])
-            if times_as_fast < worst[0]:
-                worst[:] = [times_as_fast, peer["algorithm"], ours["n"]]
+            if speed < worst[0]:
+                worst[:] = [speed, peer["algorithm"], ours["n"]]
     lines = [list(key) + [f"{len(set(lost))} of {len(set(all_sizes))}: " + ", ".join(size(n) for n in sorted(set(lost))), worst[1],
                           f"{ratio(worst[0])} at {size(worst[2])}"]
              for key, (lost, all_sizes, worst) in groups.items() if lost]
     return table(["call", "type", "kept", "input", "cache", "slower at", "than", "at worst, times as fast"], lines)
 
 
-def main():
-    page, run = sys.argv[1:3]
-    machine, rows = read(run)
+def makers_of(path):
+    machine, rows = read(path)
     makers = {
         "machine": lambda: machine_block(machine, rows),
         "ladder-scan": lambda: ladder(rows, "scan-size", 1 << 24), "ladder-compact": lambda: ladder(rows, "compact-size", 1 << 24),
@@ -178,11 +183,18 @@ def main():
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
         for maker in (scan, compact, sort, others, sorts, cold, losses):
             makers[f"{maker.__name__}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
+    return makers
 
-    text = open(page).read()
-    for name in re.findall(r"<!-- begin (\S+) -->", text):
-        text = re.sub(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", lambda match: f"{match[1]}{makers[name]()}\n{match[2]}", text,
-                      flags=re.S)
+
+def main():
+    page = sys.argv[1]
+    text, runs = open(page).read(), {}
+    for name, file in re.findall(r"<!-- begin (\S+) (\S+) -->", text):
+        if file not in runs:
+            runs[file] = makers_of(os.path.join(os.path.dirname(page), file))
+        made = runs[file][name]()
+        text = re.sub(rf"(<!-- begin {name} {re.escape(file)} -->\n).*?(<!-- end {name} -->)", lambda match: f"{match[1]}{made}\n{match[2]}",
+                      text, flags=re.S)
     open(page, "w").write(text)
 
 
