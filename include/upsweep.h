@@ -1,4 +1,4 @@
-/* upsweep.h: scan, stream compaction and radix sort on NVIDIA GPUs and on CPUs.
+/* upsweep.h: scan, stream compaction, radix sort and UTF-8 on NVIDIA GPUs and on CPUs.
  *
  * The whole one-machine interface of the library. How to read it: types and operators are two tables, every call takes a
  * context first and returns a status, and each docstring says, in this order: what it does; shapes; aliasing; errors; cost; source.
@@ -69,7 +69,9 @@ extern "C" {
     X(UPSWEEP_ERR_HOST_POINTER, 19, "host memory was given to a call that runs on a GPU") \
     X(UPSWEEP_ERR_WRONG_DEVICE, 20, "memory of another device was given")                 \
     X(UPSWEEP_ERR_DEVICE_LOST, 21, "the device has failed; only closing is possible")     \
-    X(UPSWEEP_ERR_CUDA, 22, "a CUDA call failed")
+    X(UPSWEEP_ERR_CUDA, 22, "a CUDA call failed")                                         \
+    X(UPSWEEP_ERR_CAPACITY, 23, "the output has too little room")                         \
+    X(UPSWEEP_ERR_ENCODING, 24, "ill-formed text")
 
 /* X(enumerator, value, name, C type, class): class SIGNED, UNSIGNED or FLOAT */
 #define UPSWEEP_TYPE_TABLE(X)                  \
@@ -106,11 +108,36 @@ extern "C" {
     X(UPSWEEP_GE, 6, ge, ANY)           \
     X(UPSWEEP_NOT_NAN, 7, not_nan, FLOATING)
 
+/* X(enumerator, value, name, bytes of a code unit): encodings of text. UTF32 is in the byte order of the machine. */
+#define UPSWEEP_ENCODING_TABLE(X)     \
+    X(UPSWEEP_UTF32, 0, utf32, 4)     \
+    X(UPSWEEP_UTF16LE, 1, utf16le, 2) \
+    X(UPSWEEP_UTF16BE, 2, utf16be, 2) \
+    X(UPSWEEP_UTF8, 3, utf8, 1)
+
+/* X(enumerator, value, name): what becomes of ill-formed text. */
+#define UPSWEEP_ON_ERROR_TABLE(X)  \
+    X(UPSWEEP_REPLACE, 0, replace) \
+    X(UPSWEEP_REMOVE, 1, remove)   \
+    X(UPSWEEP_STRICT, 2, strict)
+
+/* X(enumerator, value, text): what can be wrong with text. */
+#define UPSWEEP_TEXT_ERROR_TABLE(X)                     \
+    X(UPSWEEP_TEXT_GOOD, 0, "well-formed")              \
+    X(UPSWEEP_TEXT_TOO_SHORT, 1, "sequence too short")  \
+    X(UPSWEEP_TEXT_STRAY, 2, "stray continuation byte") \
+    X(UPSWEEP_TEXT_OVERLONG, 3, "overlong sequence")    \
+    X(UPSWEEP_TEXT_SURROGATE, 4, "surrogate")           \
+    X(UPSWEEP_TEXT_TOO_LARGE, 5, "code point above U+10FFFF")
+
 #define UPSWEEP_ENUMERATOR(e, v, ...) e = (v),
 typedef enum upsweep_status { UPSWEEP_STATUS_TABLE(UPSWEEP_ENUMERATOR) UPSWEEP_STATUS_COUNT } upsweep_status;
 typedef enum upsweep_type { UPSWEEP_TYPE_TABLE(UPSWEEP_ENUMERATOR) UPSWEEP_TYPE_COUNT } upsweep_type;
 typedef enum upsweep_op { UPSWEEP_OP_TABLE(UPSWEEP_ENUMERATOR) UPSWEEP_OP_COUNT } upsweep_op;
 typedef enum upsweep_cmp { UPSWEEP_CMP_TABLE(UPSWEEP_ENUMERATOR) UPSWEEP_CMP_COUNT } upsweep_cmp;
+typedef enum upsweep_encoding { UPSWEEP_ENCODING_TABLE(UPSWEEP_ENUMERATOR) UPSWEEP_ENCODING_COUNT } upsweep_encoding;
+typedef enum upsweep_on_error { UPSWEEP_ON_ERROR_TABLE(UPSWEEP_ENUMERATOR) UPSWEEP_ON_ERROR_COUNT } upsweep_on_error;
+typedef enum upsweep_text_error { UPSWEEP_TEXT_ERROR_TABLE(UPSWEEP_ENUMERATOR) UPSWEEP_TEXT_ERROR_COUNT } upsweep_text_error;
 #undef UPSWEEP_ENUMERATOR
 
 /* Names as in the tables ("i32", "add", "ge"), NULL for a value outside the table; and back: 0 if there is no such name, else 1. */
@@ -118,12 +145,18 @@ UPSWEEP_API const char *upsweep_status_text(upsweep_status status);
 UPSWEEP_API const char *upsweep_type_name(upsweep_type type);
 UPSWEEP_API const char *upsweep_op_name(upsweep_op op);
 UPSWEEP_API const char *upsweep_cmp_name(upsweep_cmp cmp);
+UPSWEEP_API const char *upsweep_encoding_name(upsweep_encoding encoding);
+UPSWEEP_API const char *upsweep_on_error_name(upsweep_on_error on_error);
+UPSWEEP_API const char *upsweep_text_error_text(upsweep_text_error error);
 UPSWEEP_API UPSWEEP_MUST_USE int upsweep_type_from_name(const char *name, upsweep_type *type);
 UPSWEEP_API UPSWEEP_MUST_USE int upsweep_op_from_name(const char *name, upsweep_op *op);
 UPSWEEP_API UPSWEEP_MUST_USE int upsweep_cmp_from_name(const char *name, upsweep_cmp *cmp);
+UPSWEEP_API UPSWEEP_MUST_USE int upsweep_encoding_from_name(const char *name, upsweep_encoding *encoding);
+UPSWEEP_API UPSWEEP_MUST_USE int upsweep_on_error_from_name(const char *name, upsweep_on_error *on_error);
 
-/* Bytes of one element; 0 for a value outside the table. */
+/* Bytes of one element, of one code unit; 0 for a value outside the table. */
 UPSWEEP_API size_t upsweep_type_nbytes(upsweep_type type);
+UPSWEEP_API size_t upsweep_encoding_nbytes(upsweep_encoding encoding);
 
 /* 1 if the type has the operator (and, or, xor are for integers), or the comparison (not_nan is for floats); else 0. */
 UPSWEEP_API int upsweep_type_has_op(upsweep_type type, upsweep_op op);
@@ -211,7 +244,8 @@ typedef enum upsweep_primitive {
     UPSWEEP_PRIM_COMPACT = 1,   /* compact, compact_flags, compact_indices; item_nbytes: of an element */
     UPSWEEP_PRIM_PARTITION = 2, /* partition, partition_flags */
     UPSWEEP_PRIM_SORT = 3,      /* sort and, with value_nbytes > 0, sort_pairs; item_nbytes: of a key */
-    UPSWEEP_PRIM_ARGSORT = 4    /* value_nbytes: of an index */
+    UPSWEEP_PRIM_ARGSORT = 4,   /* value_nbytes: of an index */
+    UPSWEEP_PRIM_UTF8 = 5       /* all calls on text; n, item_nbytes: code units of the input, bytes of one */
 } upsweep_primitive;
 
 /* Bytes of scratch that a call on this context may need: never less for a larger n. Errors: NULL, OPTIONS, SIZE. */
@@ -307,6 +341,65 @@ UPSWEEP_CALL upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void
  * keys[indices[0]], keys[indices[1]], ... is sorted, equal keys by increasing index. SIZE if n - 1 does not fit index_type. */
 UPSWEEP_CALL upsweep_argsort(upsweep_context *ctx, void *indices, const void *keys, uint64_t n, upsweep_type type, upsweep_type index_type,
                              const upsweep_order *order);
+
+/* ---- UTF-8 ------------------------------------------------------------------------------------------------------------------- */
+
+/* How to convert text; NULL or zeros: to or from UTF-32, with replacement, the whole text at once.
+ *
+ * Ill-formed text is cut into sequences as the Unicode Standard recommends (3.9, "maximal subparts") and the WHATWG Encoding Standard
+ * requires: the longest beginning of a well-formed sequence, or else one code unit. Lone surrogates in UTF-16, surrogates and values above
+ * 10FFFF in UTF-32 are one each. Noncharacters are text like any other.
+ *
+ * REPLACE  each ill-formed sequence becomes U+FFFD.
+ * REMOVE   each is left out. Unsafe for markup and for what has been checked before: what stood apart may now form something active.
+ * STRICT   conversion ends before the first one, and upsweep_utf8_read_report() gives ERR_ENCODING. */
+typedef struct upsweep_utf8_options {
+    upsweep_encoding encoding; /* the other side. decode: of out; UPSWEEP_UTF8 cleans the text. encode: of in; not UPSWEEP_UTF8 */
+    upsweep_on_error on_error;
+    uint32_t more;     /* 1: more text follows: an incomplete sequence at the end of `in` is not an error but left out of `consumed` (at
+                          most 3 code units, only if it is the beginning of a well-formed one): put it before the next chunk */
+    uint32_t skip_bom; /* 1: a byte order mark (U+FEFF) at the start of `in` is not written; 0: it is text like any other */
+    uint64_t *map;     /* decode to UTF-32: map [capacity] receives map_base + the position in `in` of each out[i]; else NULL */
+    uint64_t map_base;
+} upsweep_utf8_options;
+
+/* What a conversion found and did, in context memory. Positions and numbers are in code units: bytes for UTF-8. */
+typedef struct upsweep_utf8_report {
+    uint64_t needed;        /* the length of the whole output */
+    uint64_t written;       /* that, or 0 if it is more than capacity */
+    uint64_t consumed;      /* of in: n, less what is held back; strict: error_at; 0 if the output is longer than capacity */
+    uint64_t bad_sequences; /* ill-formed sequences, replaced or removed; strict: 0 */
+    uint64_t bad_units;     /* of in that these were made of; strict: 0 */
+    uint64_t error_at;      /* where the first ill-formed sequence begins in `in`; UINT64_MAX if there is none */
+    uint32_t error;         /* what is wrong with it: an upsweep_text_error */
+    uint32_t status;        /* what upsweep_utf8_read_report() will return: an upsweep_status */
+} upsweep_utf8_report;
+
+/* Decodes UTF-8 in [n] to out [capacity] in options->encoding, and writes report [1].
+ * out NULL: nothing is written but the report, whose `needed` is the exact length, consumed that of a conversion, status never CAPACITY.
+ * Room that always suffices: n code units of UTF-16 or UTF-32; 3n bytes of UTF-8 with REPLACE, else n. If the room does not suffice, out
+ * [capacity] (and the map) hold nothing in particular, and nothing lies past them. Code units of out past `written` are undefined.
+ * A chunk of a longer text: set `more`, then call again with what follows `consumed`; no state but these bytes is carried.
+ * Aliasing: none. Errors: NULL, OPTIONS, SIZE, ALIGN (out to its code units), ALIAS; MEMORY, SCRATCH; BACKEND where it is not supported.
+ * What the text itself brings (CAPACITY, ENCODING) is in the report, as the call may be queued. Cost: n bytes read, the output written.
+ * Source: Unicode Standard, table 3-7 and 3.9; Lemire and Keiser, Validating UTF-8 in less than one instruction per byte, 2021. */
+UPSWEEP_CALL upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                 uint64_t n, const upsweep_utf8_options *options);
+
+/* The same the other way: in [n] in options->encoding to UTF-8 in out [capacity]. Room that always suffices: 3n bytes from UTF-16, 4n from
+ * UTF-32. `in` is aligned to its code units. */
+UPSWEEP_CALL upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                 uint64_t n, const upsweep_utf8_options *options);
+
+/* Is in [n] well-formed UTF-8? report: as of a strict decode to UTF-32 without output. */
+UPSWEEP_CALL upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n);
+
+/* How many code points is in [n]? report->needed: as many as a decode with replacement would write. */
+UPSWEEP_CALL upsweep_utf8_count(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n);
+
+/* Waits for all that is queued, reads a report, and returns its status: OK; CAPACITY, with a sentence that says how much is needed; or
+ * ENCODING, with one that says what is wrong where. */
+UPSWEEP_CALL upsweep_utf8_read_report(upsweep_context *ctx, upsweep_utf8_report *host_report, const upsweep_utf8_report *report);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,8 @@
  *     upsweep_scan() -> struct scan_args -> ctx->backend->scan() -> src/cpu/scan.c or src/cuda/scan.cu
  *
  * The args structs (backend.h) travel unchanged from here to the kernels. Contexts and memory are in context.c. */
+#include <inttypes.h>
+
 #include "backend.h"
 #include "check.h"
 
@@ -187,4 +189,61 @@ upsweep_status upsweep_argsort(upsweep_context *ctx, void *indices, const void *
     TRY(check_array(ctx, a_keys));
     TRY(check_apart(ctx, a_indices, a_keys, false));
     return run_sort(ctx, &args);
+}
+
+/* ---- UTF-8 ------------------------------------------------------------------------------------------------------------------- */
+
+static upsweep_status check_utf8_arrays(upsweep_context *ctx, const struct utf8_args *a) {
+    const size_t in_nbytes = upsweep_encoding_nbytes(a->from), out_nbytes = upsweep_encoding_nbytes(a->to);
+    const struct array arrays[4] = {{"report", a->report, 1, sizeof *a->report, sizeof(uint64_t)},
+                                    {"out", a->out, a->capacity, out_nbytes, out_nbytes},
+                                    {"in", a->in, a->n, in_nbytes, in_nbytes},
+                                    {"map", a->map, a->map != NULL ? a->capacity : 0, sizeof(uint64_t), sizeof(uint64_t)}};
+    for (int i = 0; i < 4; i++) TRY(check_array(ctx, arrays[i]));
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < i; j++) TRY(check_apart(ctx, arrays[i], arrays[j], false));
+    return UPSWEEP_OK;
+}
+
+static upsweep_status run_utf8(upsweep_context *ctx, struct utf8_args a, const upsweep_utf8_options *options, bool decode) {
+    TRY(begin(ctx));
+    TRY(check_utf8_options(ctx, options, decode, &a));
+    if (a.out == NULL && a.capacity == 0) a.map = NULL;
+    TRY(check_utf8_arrays(ctx, &a));
+    TRY(check_utf8_supported(ctx));
+    TRY(context_need_scratch(ctx, ctx->backend->utf8_scratch(ctx, a.n, upsweep_encoding_nbytes(a.from))));
+    return ctx->backend->utf8(ctx, &a);
+}
+
+upsweep_status upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                   uint64_t n, const upsweep_utf8_options *options) {
+    return run_utf8(ctx, (struct utf8_args){.out = out, .capacity = capacity, .report = report, .in = in, .n = n}, options, true);
+}
+
+upsweep_status upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                   uint64_t n, const upsweep_utf8_options *options) {
+    return run_utf8(ctx, (struct utf8_args){.out = out, .capacity = capacity, .report = report, .in = in, .n = n}, options, false);
+}
+
+upsweep_status upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {
+    const upsweep_utf8_options strict = {.on_error = UPSWEEP_STRICT};
+    return upsweep_utf8_decode(ctx, NULL, 0, report, in, n, &strict);
+}
+
+upsweep_status upsweep_utf8_count(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {
+    return upsweep_utf8_decode(ctx, NULL, 0, report, in, n, NULL);
+}
+
+upsweep_status upsweep_utf8_read_report(upsweep_context *ctx, upsweep_utf8_report *host_report, const upsweep_utf8_report *report) {
+    if (ctx == NULL) return UPSWEEP_ERR_NULL;
+    if (host_report == NULL || report == NULL)
+        return context_fail(ctx, UPSWEEP_ERR_NULL, "%s is NULL", report == NULL ? "report" : "host_report");
+    TRY(upsweep_download(ctx, host_report, report, sizeof *report));
+    const upsweep_utf8_report *r = host_report;
+    if (r->status == UPSWEEP_ERR_CAPACITY)
+        return context_fail(ctx, UPSWEEP_ERR_CAPACITY, "out has too little room: %" PRIu64 " code units are needed", r->needed);
+    if (r->status == UPSWEEP_ERR_ENCODING)
+        return context_fail(ctx, UPSWEEP_ERR_ENCODING, "ill-formed text at %" PRIu64 ": %s", r->error_at,
+                            upsweep_text_error_text((upsweep_text_error)r->error));
+    return UPSWEEP_OK;
 }

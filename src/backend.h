@@ -2,7 +2,7 @@
  *
  * api.c has checked everything that can be checked on the host (null, type, operator, sizes, alignment, overlap) before a backend is
  * called; a backend checks only what it alone can know (is this memory of my device?) and what can fail. n = 0 reaches scan only if a
- * total is wanted, compact always (its count must be written), sort never; data pointers may then be NULL. */
+ * total is wanted, compact and utf8 always (a count, a report must be written), sort never; data pointers may then be NULL. */
 #ifndef UPSWEEP_BACKEND_H
 #define UPSWEEP_BACKEND_H
 
@@ -61,6 +61,20 @@ struct sort_args {
     uint32_t lo_bit, hi_bit; /* 0 <= lo_bit <= hi_bit <= bits of the key */
 };
 
+/* One of from and to is UPSWEEP_UTF8, or both (cleaning). out NULL: only the report is wanted; then capacity is 0 and map NULL. */
+struct utf8_args {
+    void *out;
+    uint64_t capacity;
+    upsweep_utf8_report *report;
+    const void *in;
+    uint64_t n;
+    upsweep_encoding from, to;
+    upsweep_on_error on_error;
+    bool more, skip_bom;
+    uint64_t *map; /* [capacity], from UTF-8 to UTF-32 only; or NULL */
+    uint64_t map_base;
+};
+
 /* ---- the vtable -------------------------------------------------------------------------------------------------------------- */
 
 struct backend {
@@ -91,11 +105,13 @@ struct backend {
     uint64_t (*scan_scratch)(upsweep_context *ctx, uint64_t n, size_t elem_nbytes);
     uint64_t (*compact_scratch)(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split);
     uint64_t (*sort_scratch)(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
+    uint64_t (*utf8_scratch)(upsweep_context *ctx, uint64_t n, size_t unit_nbytes); /* NULL, as is utf8: not supported */
 
     /* The work. They may assume scratch of the size above at ctx->scratch. */
     upsweep_status (*scan)(upsweep_context *ctx, const struct scan_args *args);
     upsweep_status (*compact)(upsweep_context *ctx, const struct compact_args *args);
     upsweep_status (*sort)(upsweep_context *ctx, const struct sort_args *args);
+    upsweep_status (*utf8)(upsweep_context *ctx, const struct utf8_args *args);
 };
 
 extern const struct backend upsweep_cpu_backend;

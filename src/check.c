@@ -107,3 +107,32 @@ upsweep_status check_order(upsweep_context *ctx, upsweep_type type, const upswee
     args->hi_bit = hi_bit;
     return UPSWEEP_OK;
 }
+
+/* ---- text -------------------------------------------------------------------------------------------------------------------- */
+
+upsweep_status check_utf8_options(upsweep_context *ctx, const upsweep_utf8_options *options, bool decode, struct utf8_args *args) {
+    const upsweep_utf8_options o = options != NULL ? *options : (upsweep_utf8_options){.encoding = UPSWEEP_UTF32};
+    if (upsweep_encoding_name(o.encoding) == NULL)
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: encoding %d is not in the table", (int)o.encoding);
+    if (!decode && o.encoding == UPSWEEP_UTF8)
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: encoding from UTF-8 is what upsweep_utf8_decode() to UTF-8 does");
+    if (upsweep_on_error_name(o.on_error) == NULL)
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: on_error %d is not in the table", (int)o.on_error);
+    if (o.more > 1 || o.skip_bom > 1)
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: %s must be 0 or 1", o.more > 1 ? "more" : "skip_bom");
+    if (o.map != NULL && (!decode || o.encoding != UPSWEEP_UTF32))
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: there is a map only when decoding to UTF-32");
+    args->from = decode ? UPSWEEP_UTF8 : o.encoding;
+    args->to = decode ? o.encoding : UPSWEEP_UTF8;
+    args->on_error = o.on_error;
+    args->more = o.more == 1;
+    args->skip_bom = o.skip_bom == 1;
+    args->map = o.map;
+    args->map_base = o.map_base;
+    return UPSWEEP_OK;
+}
+
+upsweep_status check_utf8_supported(upsweep_context *ctx) {
+    if (ctx->backend->utf8 != NULL) return UPSWEEP_OK;
+    return context_fail(ctx, UPSWEEP_ERR_BACKEND, "the %s backend has no UTF-8 in this version: use a CPU context", ctx->backend->name);
+}

@@ -284,6 +284,10 @@ upsweep_status upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upsw
     case UPSWEEP_PRIM_ARGSORT:
         *nbytes = b->sort_scratch(ctx, n, item_nbytes, value_nbytes, true);
         return UPSWEEP_OK;
+    case UPSWEEP_PRIM_UTF8:
+        TRY(check_utf8_supported(ctx));
+        *nbytes = b->utf8_scratch(ctx, n, item_nbytes);
+        return UPSWEEP_OK;
     }
     return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "primitive %d is not known", (int)primitive);
 }

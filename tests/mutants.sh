@@ -62,7 +62,7 @@ mutant() {
 }
 
 # The sources as they are pass: otherwise every bug would be "caught".
-for test in scan compact sort errors scratch context; do
+for test in scan compact sort errors scratch context utf8 utf8_exhaustive; do
     run $test || { cat "$work/log"; echo "mutants.sh: test_$test fails without a planted bug"; exit 1; }
 done
 
@@ -103,6 +103,14 @@ mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'th
 mutant full scratch src/cpu/compact.c 's/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks) \* ntasks/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks)/' 'scratch for one thread only'
 mutant quick context src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
 mutant full context src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
+
+# ---- UTF-8 ----
+mutant full utf8_exhaustive src/cpu/utf8_rules.h '/lowest = lead/s/0xA0/0x80/' 'overlong sequences of three bytes are good'
+mutant quick utf8_exhaustive src/cpu/utf8_rules.h 's/ | (wanted & ~there)//' 'vectors: a sequence cut off before the window is good'
+mutant full utf8 src/cpu/utf8.c 's/> back ? start : at/> back ? at : at/' 'pieces are cut within a sequence'
+mutant quick utf8 src/cpu/utf8.c 's/room >= n \* run->most + UTF8_SLACK/room >= n/' 'full vectors are stored past the room'
+mutant full utf8 src/cpu/utf8_avx512.c 's/_mm512_mask_sub_epi8(prefix, borrow, prefix, bytes_of(1))/prefix/' 'AVX-512: high surrogates lose a borrow'
+mutant full utf8 src/cpu/utf8.c 's/if (args->more) run.n -= .*/if (args->more) run.n -= 0;/' 'an unfinished sequence is not held back'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

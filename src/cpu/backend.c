@@ -1,4 +1,5 @@
-/* backend.c: the CPU backend's vtable: host memory, a pool of threads, and the three primitives of scan.c, compact.c and sort.c. */
+/* backend.c: the CPU backend's vtable: host memory, a pool of threads, and the primitives of scan.c, compact.c, sort.c and
+ * utf8.c. */
 #include "cpu.h"
 
 #include <inttypes.h>
@@ -116,7 +117,9 @@ const struct backend upsweep_cpu_backend = {
     .scan_scratch = cpu_scan_scratch,
     .compact_scratch = cpu_compact_scratch,
     .sort_scratch = cpu_sort_scratch,
+    .utf8_scratch = cpu_utf8_scratch,
     .scan = cpu_scan,
     .compact = cpu_compact,
     .sort = cpu_sort,
+    .utf8 = cpu_utf8,
 };

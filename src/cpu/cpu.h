@@ -1,4 +1,4 @@
-/* cpu.h: what the files of the CPU backend share: its state in a context, its threads, and its three primitives. */
+/* cpu.h: what the files of the CPU backend share: its state in a context, its threads, and its primitives. */
 #ifndef UPSWEEP_CPU_H
 #define UPSWEEP_CPU_H
 
@@ -32,12 +32,14 @@ static inline struct cpu_impl *cpu_impl(const upsweep_context *ctx) { return ctx
  * an atomic counter and wait for lower ones only). With ntasks <= 1 no other thread is woken. */
 void cpu_run(upsweep_context *ctx, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks);
 
-/* The primitives, and the scratch bytes each may need (scan.c, compact.c, sort.c). */
+/* The primitives, and the scratch bytes each may need (scan.c, compact.c, sort.c, utf8.c). */
 upsweep_status cpu_scan(upsweep_context *ctx, const struct scan_args *args);
 upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args);
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args);
+upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args);
 uint64_t cpu_scan_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes);
 uint64_t cpu_compact_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split);
 uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
+uint64_t cpu_utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
 
 #endif

@@ -23,7 +23,8 @@ static enum cpu_isa isa_of_machine(void) {
         !__builtin_cpu_supports("popcnt"))
         return CPU_PORTABLE;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2"))
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
+        __builtin_cpu_supports("avx512vbmi2"))
         return CPU_AVX512;
     return CPU_AVX2;
 #else

@@ -1,0 +1,370 @@
+/* utf8.c: UTF-8 to and from UTF-16 and UTF-32 on the CPU: the chained pass of chain.h, whose carry is the code units written so far.
+ *
+ *     block    32 Ki code units of input, moved back by up to 3 so that no sequence is cut
+ *     piece    4 Ki of them likewise: straight from `in` to `out`, but by way of the stack where a kernel might read past the one or write
+ *              past the room in the other
+ *     kernel   decode, encode, measure, widen (utf8_kernels.h); what has none of its own takes two:
+ *                UTF-16 to UTF-8    widen to code points, then encode
+ *                UTF-8 cleaned      measure; copy if all is good, else decode to code points, then encode
+ *
+ * Which sequence a byte belongs to shows in the three bytes before it, so all that a block needs from those before it is where its output
+ * goes. One thread writes straight to the output. Several convert each its block into a stage in L2 and copy it when their carry is known:
+ * counting first and converting then would classify every byte twice, which costs more than the copy.
+ * Output past the capacity is counted but not written. Strict conversion ends its block at the first ill-formed sequence; what other
+ * threads make of the text after it lies past `written`.
+ *
+ * Cost: n code units read, the output written. Scratch: a stage of 129 KiB a thread, if there are several. */
+#include <string.h>
+
+#include "chain.h"
+#include "utf8_kernels.h"
+
+enum {
+    WORST_NBYTES = 4, /* what a code unit can become */
+    BLOCK_UNITS = CHAIN_BLOCK_NBYTES / WORST_NBYTES,
+    PIECE_UNITS = 4096, /* three buffers of 16 KiB on the stack */
+    STAGE_NBYTES = CHAIN_BLOCK_NBYTES + UTF8_SLACK * WORST_NBYTES,
+};
+
+/* From this many code units of input on the stages are flushed past the caches (as in scan.c). */
+#define STREAM_UNITS (32u << 20)
+
+#define NOWHERE UINT64_MAX
+
+/* What a task has found; places are in the whole text. Each has a cache line of its own. */
+struct findings {
+    _Alignas(64) uint64_t bad_sequences;
+    uint64_t bad_units;
+    uint64_t error_at;         /* NOWHERE: none */
+    uint64_t written_at_error; /* strict: code units of output before it */
+};
+
+struct task_memory {
+    struct findings findings;
+    unsigned char stage[STAGE_NBYTES];
+};
+
+struct utf8_run {
+    const struct utf8_args *args;
+    const struct utf8_kernels *kernels;
+    copy_kernel *flush;      /* from a stage to the output */
+    const unsigned char *in; /* n code units: without the byte order mark and what is held back */
+    uint64_t n;
+    uint64_t nskipped;            /* code units before `in`, of the mark */
+    size_t in_nbytes, out_nbytes; /* of a code unit */
+    size_t most;                  /* code units of output that one of input can become */
+    bool replace, strict;
+    struct task_memory *tasks; /* [ntasks]; NULL with one task */
+    struct findings *own;      /* of the only task, if tasks is NULL */
+};
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
+
+struct piece {
+    const void *in; /* padded as utf8_kernels.h says */
+    size_t n;
+};
+
+static size_t measure_piece(const struct utf8_run *run, struct piece p, struct utf8_bad *bad) {
+    const struct utf8_good good = run->kernels->measure(p.in, p.n, bad);
+    const uint64_t nreplaced = run->replace ? bad->sequences : 0;
+    if (run->args->to == UPSWEEP_UTF8) return (size_t)(p.n - bad->units + 3 * nreplaced);
+    return (size_t)(good.sequences + (run->args->to == UPSWEEP_UTF32 ? 0 : good.of_4) + nreplaced);
+}
+
+static size_t clean_piece(const struct utf8_run *run, void *out, struct piece p, struct utf8_bad *bad) {
+    measure_piece(run, p, bad);
+    if (bad->sequences == 0) {
+        memcpy(out, p.in, p.n);
+        return p.n;
+    }
+    uint32_t codes[PIECE_UNITS + UTF8_SLACK];
+    struct utf8_bad again = UTF8_NONE_BAD;
+    const size_t ncodes = run->kernels->decode[UPSWEEP_UTF32](codes, p.in, p.n, run->replace, &again);
+    return run->kernels->encode(out, codes, ncodes, true, &again);
+}
+
+/* The code unit of UTF-16 at which code point `index` begins. */
+static size_t unit_of_code(const uint16_t *in, size_t index, bool swap) {
+    size_t i = 0;
+    for (; index > 0; index--) {
+        const unsigned unit = swap ? __builtin_bswap16(in[i]) : in[i], next = swap ? __builtin_bswap16(in[i + 1]) : in[i + 1];
+        i += unit >> 10 == 0xD800 >> 10 && next >> 10 == 0xDC00 >> 10 ? 2 : 1;
+    }
+    return i;
+}
+
+static size_t encode_utf16_piece(const struct utf8_run *run, void *out, struct piece p, struct utf8_bad *bad) {
+    const bool swap = utf16_is_swapped(run->args->from);
+    uint32_t codes[PIECE_UNITS + UTF8_SLACK];
+    const size_t ncodes = run->kernels->widen(codes, p.in, p.n, swap);
+    const size_t written = run->kernels->encode(out, codes, ncodes, run->replace, bad);
+    if (bad->first != SIZE_MAX) bad->first = unit_of_code(p.in, bad->first, swap);
+    return written;
+}
+
+/* Converts a piece to out; NULL, from UTF-8 only: measures it. Returns the code units that it becomes. */
+static size_t run_kernels(const struct utf8_run *run, void *out, struct piece p, struct utf8_bad *bad) {
+    const struct utf8_args *args = run->args;
+    if (out == NULL) return measure_piece(run, p, bad);
+    if (args->from == UPSWEEP_UTF32) return run->kernels->encode(out, p.in, p.n, run->replace, bad);
+    if (args->from != UPSWEEP_UTF8) return encode_utf16_piece(run, out, p, bad);
+    if (args->to == UPSWEEP_UTF8) return clean_piece(run, out, p, bad);
+    return run->kernels->decode[args->to](out, p.in, p.n, run->replace, bad);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t cut_utf8(const uint8_t *in, uint64_t n, uint64_t at) {
+    for (uint64_t back = 1; utf8_is_continuation(in[at]) && back <= 3 && back <= at; back++) {
+        const uint64_t start = at - back;
+        if (utf8_is_continuation(in[start])) continue;
+        bool good;
+        return utf8_sequence(in + start, n - start < 4 ? (size_t)(n - start) : 4, &good) > back ? start : at;
+    }
+    return at;
+}
+
+/* The last place at or before `at` where a sequence begins. */
+static uint64_t cut(const struct utf8_run *run, uint64_t at) {
+    if (at >= run->n) return run->n;
+    if (at == 0 || run->args->from == UPSWEEP_UTF32) return at;
+    if (run->args->from == UPSWEEP_UTF8) return cut_utf8(run->in, run->n, at);
+    const unsigned char *high_byte = run->in + 2 * at + (run->args->from == UPSWEEP_UTF16LE); /* its top six bits tell surrogates */
+    return high_byte[0] >> 2 == 0xDC >> 2 && high_byte[-2] >> 2 == 0xD8 >> 2 ? at - 1 : at;
+}
+
+/* Code units [first, first + n), padded; `room` is for those at the ends of the text. */
+static struct piece padded_piece(const struct utf8_run *run, uint64_t first, size_t n, unsigned char *room) {
+    const unsigned char *in = run->in + (size_t)first * run->in_nbytes;
+    const size_t nbytes = n * run->in_nbytes;
+    if (first * run->in_nbytes >= UTF8_PAD_BEFORE && (run->n - first - n) * run->in_nbytes >= UTF8_PAD_AFTER) return (struct piece){in, n};
+    memset(room, 0, UTF8_PAD_BEFORE);
+    memcpy(room + UTF8_PAD_BEFORE, in, nbytes);
+    memset(room + UTF8_PAD_BEFORE + nbytes, 0, UTF8_PAD_AFTER);
+    return (struct piece){room + UTF8_PAD_BEFORE, n};
+}
+
+/* Converts [first, first + n), which begins and ends with sequences, and writes what `room` code units hold to out. out NULL: nothing.
+ * Returns the code units that it becomes; strict: up to the first ill-formed sequence. */
+static size_t convert_piece(const struct utf8_run *run, unsigned char *out, uint64_t room, uint64_t first, size_t n, struct utf8_bad *bad) {
+    _Alignas(64) unsigned char padded[UTF8_PAD_BEFORE + PIECE_UNITS * WORST_NBYTES + UTF8_PAD_AFTER];
+    _Alignas(64) unsigned char staged[(PIECE_UNITS + UTF8_SLACK) * WORST_NBYTES];
+    struct piece p = padded_piece(run, first, n, padded);
+    const bool fits = out != NULL && room >= n * run->most + UTF8_SLACK;
+    unsigned char *to = out == NULL && run->args->from == UPSWEEP_UTF8 ? NULL : fits ? out : staged;
+    size_t written = run_kernels(run, to, p, bad);
+    if (run->strict && bad->first != SIZE_MAX) {
+        struct utf8_bad none = UTF8_NONE_BAD;
+        p.n = bad->first;
+        written = run_kernels(run, to, p, &none);
+    }
+    if (to == staged && out != NULL) memcpy(out, staged, (size_t)(written < room ? written : room) * run->out_nbytes);
+    return written;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+
+struct range {
+    uint64_t first, end;
+};
+
+static struct range range_of_block(const struct utf8_run *run, uint64_t first, size_t n) {
+    return (struct range){cut(run, first), cut(run, first + n)};
+}
+
+static unsigned char *out_place(const struct utf8_run *run, unsigned char *out, uint64_t units) {
+    return out != NULL ? out + (size_t)units * run->out_nbytes : NULL;
+}
+
+/* Converts a range of the text likewise, and takes what it finds into *found; written_at_error is from the beginning of the range. */
+static uint64_t convert(const struct utf8_run *run, unsigned char *out, uint64_t room, struct range r, struct findings *found) {
+    uint64_t written = 0;
+    while (r.first < r.end && !(run->strict && found->error_at != NOWHERE)) {
+        const uint64_t end = r.end - r.first > PIECE_UNITS ? cut(run, r.first + PIECE_UNITS) : r.end;
+        const uint64_t used = written < room ? written : room;
+        struct utf8_bad bad = UTF8_NONE_BAD;
+        written += convert_piece(run, out_place(run, out, used), room - used, r.first, (size_t)(end - r.first), &bad);
+        if (bad.first != SIZE_MAX && found->error_at == NOWHERE) {
+            found->error_at = r.first + bad.first;
+            found->written_at_error = written;
+        }
+        found->bad_sequences += bad.sequences;
+        found->bad_units += bad.units;
+        r.first = end;
+    }
+    return written;
+}
+
+/* From UTF-8 to UTF-32: the places of the sequences in a range, as far as there is room. */
+static void write_map(const struct utf8_run *run, uint64_t carry, struct range r) {
+    const struct utf8_args *args = run->args;
+    uint64_t length;
+    for (uint64_t i = r.first; i < r.end && carry < args->capacity; i += length) {
+        bool good;
+        length = utf8_sequence(run->in + i, r.end - i < 4 ? (size_t)(r.end - i) : 4, &good);
+        if (good || run->replace) args->map[carry++] = args->map_base + run->nskipped + i;
+        if (run->strict && !good) return;
+    }
+}
+
+/* What is left to do for a block when its carry is known. */
+static void settle_block(const struct utf8_run *run, struct findings *found, struct range r, uint64_t carry) {
+    const bool is_here = found->error_at >= r.first && found->error_at < r.end;
+    if (is_here) found->written_at_error += carry;
+    if (run->args->map != NULL && (!run->strict || is_here || found->error_at == NOWHERE)) write_map(run, carry, r);
+}
+
+static uint64_t room_after(const struct utf8_run *run, uint64_t carry) {
+    return carry < run->args->capacity ? run->args->capacity - carry : 0;
+}
+
+/* ---- policies ---------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t reduce_block(const void *arg, uint32_t task, uint64_t first, size_t n) {
+    const struct utf8_run *run = arg;
+    struct task_memory *own = &run->tasks[task];
+    unsigned char *stage = run->args->out != NULL ? own->stage : NULL;
+    return convert(run, stage, STAGE_NBYTES / run->out_nbytes, range_of_block(run, first, n), &own->findings);
+}
+
+static uint64_t add_units(const void *arg, uint64_t carry, uint64_t aggregate) {
+    (void)arg;
+    return carry + aggregate;
+}
+
+static void finish_block(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
+    const struct utf8_run *run = arg;
+    struct task_memory *own = &run->tasks[task];
+    const uint64_t room = room_after(run, carry), fits = aggregate < room ? aggregate : room;
+    if (fits > 0 && run->args->out != NULL) run->flush(out_place(run, run->args->out, carry), own->stage, (size_t)fits * run->out_nbytes);
+    settle_block(run, &own->findings, range_of_block(run, first, n), carry);
+}
+
+static uint64_t pass_block(const void *arg, uint64_t first, size_t n, uint64_t carry) {
+    const struct utf8_run *run = arg;
+    const struct range r = range_of_block(run, first, n);
+    const uint64_t room = room_after(run, carry), used = run->args->capacity - room;
+    const uint64_t units = convert(run, out_place(run, run->args->out, used), room, r, run->own);
+    settle_block(run, run->own, r, carry);
+    return carry + units;
+}
+
+static const struct chain_policy policy = {reduce_block, add_units, finish_block, pass_block};
+
+/* ---- the call ---------------------------------------------------------------------------------------------------------------- */
+
+/* Code units of `in` that hold a byte order mark which is to be skipped. */
+static uint64_t bom_units(const struct utf8_args *args) {
+    static const struct {
+        uint8_t bytes[4], nbytes, units;
+    } boms[] = {[UPSWEEP_UTF32] = {{0}, 4, 1},
+                [UPSWEEP_UTF16LE] = {{0xFF, 0xFE}, 2, 1},
+                [UPSWEEP_UTF16BE] = {{0xFE, 0xFF}, 2, 1},
+                [UPSWEEP_UTF8] = {{0xEF, 0xBB, 0xBF}, 3, 3}};
+    const uint32_t code = 0xFEFF;
+    const void *bom = args->from == UPSWEEP_UTF32 ? (const void *)&code : boms[args->from].bytes;
+    if (!args->skip_bom || args->n < boms[args->from].units || memcmp(args->in, bom, boms[args->from].nbytes) != 0) return 0;
+    return boms[args->from].units;
+}
+
+/* Code units at the end of in [n] that begin a well-formed sequence but do not end it. */
+static uint64_t unfinished_units(const unsigned char *in, uint64_t n, upsweep_encoding from) {
+    if (n > 0 && (from == UPSWEEP_UTF16LE || from == UPSWEEP_UTF16BE)) {
+        const unsigned char *last = in + 2 * (n - 1);
+        return last[from == UPSWEEP_UTF16LE] >> 2 == 0xD8 >> 2;
+    }
+    for (uint64_t back = 1; from == UPSWEEP_UTF8 && back <= 3 && back <= n; back++) {
+        const uint8_t *start = in + n - back;
+        bool good;
+        if (utf8_is_continuation(*start)) continue;
+        return utf8_sequence(start, back, &good) == back && utf8_length_of_lead(*start) > back ? back : 0;
+    }
+    return 0;
+}
+
+/* What is wrong with the ill-formed sequence at `at`? */
+static upsweep_text_error error_of(const struct utf8_run *run, uint64_t at) {
+    if (run->args->from == UPSWEEP_UTF32) {
+        uint32_t code;
+        memcpy(&code, run->in + 4 * at, sizeof code);
+        return code > 0x10FFFF ? UPSWEEP_TEXT_TOO_LARGE : UPSWEEP_TEXT_SURROGATE;
+    }
+    if (run->args->from != UPSWEEP_UTF8) return UPSWEEP_TEXT_SURROGATE;
+    const uint8_t lead = run->in[at], second = at + 1 < run->n ? run->in[at + 1] : 0;
+    if (utf8_is_continuation(lead)) return UPSWEEP_TEXT_STRAY;
+    if (lead >= 0xF5) return UPSWEEP_TEXT_TOO_LARGE;
+    if (lead < 0xC2) return UPSWEEP_TEXT_OVERLONG;
+    if (!utf8_is_continuation(second) || utf8_is_second(lead, second)) return UPSWEEP_TEXT_TOO_SHORT;
+    return lead == 0xED ? UPSWEEP_TEXT_SURROGATE : lead == 0xF4 ? UPSWEEP_TEXT_TOO_LARGE : UPSWEEP_TEXT_OVERLONG;
+}
+
+/* What all tasks have found together: sums, and the first error. */
+static struct findings merge(const struct utf8_run *run, uint32_t ntasks) {
+    struct findings all = *run->own;
+    for (uint32_t t = 0; t < ntasks && run->tasks != NULL; t++) {
+        const struct findings *f = &run->tasks[t].findings;
+        all.bad_sequences += f->bad_sequences;
+        all.bad_units += f->bad_units;
+        if (f->error_at >= all.error_at) continue;
+        all.error_at = f->error_at;
+        all.written_at_error = f->written_at_error;
+    }
+    return all;
+}
+
+static void write_report(const struct utf8_run *run, const struct findings *found, uint64_t units) {
+    const struct utf8_args *args = run->args;
+    const bool is_bad = found->error_at != NOWHERE, stopped = run->strict && is_bad;
+    const uint64_t needed = stopped ? found->written_at_error : units;
+    const bool fits = args->out == NULL || needed <= args->capacity;
+    *args->report = (upsweep_utf8_report){
+        .needed = needed,
+        .written = fits && args->out != NULL ? needed : 0,
+        .consumed = !fits ? 0 : run->nskipped + (stopped ? found->error_at : run->n),
+        .bad_sequences = run->strict ? 0 : found->bad_sequences,
+        .bad_units = run->strict ? 0 : found->bad_units,
+        .error_at = is_bad ? run->nskipped + found->error_at : UINT64_MAX,
+        .error = is_bad ? (uint32_t)error_of(run, found->error_at) : UPSWEEP_TEXT_GOOD,
+        .status = !fits     ? UPSWEEP_ERR_CAPACITY
+                  : stopped ? UPSWEEP_ERR_ENCODING
+                            : UPSWEEP_OK,
+    };
+}
+
+static void plain_copy(void *out, const void *in, size_t nbytes) { memcpy(out, in, nbytes); }
+
+uint64_t cpu_utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes) {
+    const uint32_t ntasks = chain_ntasks(ctx, n, unit_nbytes);
+    return ntasks > 1 ? (uint64_t)ntasks * sizeof(struct task_memory) : 0;
+}
+
+upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args) {
+    static const uint64_t no_text;
+    const uint32_t ntasks = chain_ntasks(ctx, args->n, upsweep_encoding_nbytes(args->from));
+    struct findings own = {.error_at = NOWHERE};
+    struct utf8_run run = {
+        .args = args,
+        .kernels = cpu_utf8_kernels(ctx),
+        .flush = args->n >= STREAM_UNITS ? cpu_kernels(ctx)->stream_copy : plain_copy,
+        .in = args->n > 0 ? args->in : &no_text,
+        .nskipped = bom_units(args),
+        .in_nbytes = upsweep_encoding_nbytes(args->from),
+        .out_nbytes = upsweep_encoding_nbytes(args->to),
+        .most = args->to != UPSWEEP_UTF8      ? 1
+                : args->from == UPSWEEP_UTF32 ? 4
+                                              : 3,
+        .replace = args->on_error == UPSWEEP_REPLACE,
+        .strict = args->on_error == UPSWEEP_STRICT,
+        .tasks = ntasks > 1 ? ctx->scratch : NULL,
+        .own = &own,
+    };
+    run.in += run.nskipped * run.in_nbytes;
+    run.n = args->n - run.nskipped;
+    if (args->more) run.n -= unfinished_units(run.in, run.n, args->from);
+    for (uint32_t t = 0; t < ntasks && run.tasks != NULL; t++) run.tasks[t].findings = own;
+    const uint64_t units = run.n > 0 ? chain_run(ctx, &policy, &run, run.n, BLOCK_UNITS, 0, ntasks) : 0;
+    const struct findings all = merge(&run, ntasks);
+    write_report(&run, &all, units);
+    return UPSWEEP_OK;
+}

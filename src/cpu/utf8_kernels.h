@@ -1,0 +1,81 @@
+/* utf8_kernels.h: the inner loops of UTF-8: one thread, one piece of text, no checks. A table for each instruction set; all give the same.
+ *
+ * What every kernel may rely on (utf8.c sees to it): a piece begins and ends where a sequence does; the UTF8_PAD_BEFORE bytes before it and
+ * UTF8_PAD_AFTER bytes after it are readable and are the text's own or zero; the output has room for the most that n code units can
+ * become, and UTF8_SLACK code units more, as kernels store full vectors. */
+#ifndef UPSWEEP_UTF8_KERNELS_H
+#define UPSWEEP_UTF8_KERNELS_H
+
+#include "kernels.h"
+#include "utf8_rules.h"
+
+enum { UTF8_PAD_BEFORE = 8, UTF8_PAD_AFTER = 64, UTF8_SLACK = 64 };
+
+/* Ill-formed sequences of a piece; kernels add to it. */
+struct utf8_bad {
+    uint64_t sequences, units;
+    size_t first; /* where the first one begins in the piece; SIZE_MAX: there is none */
+};
+
+#define UTF8_NONE_BAD ((struct utf8_bad){.first = SIZE_MAX})
+
+/* Well-formed sequences of a piece, all and those of four bytes. */
+struct utf8_good {
+    uint64_t sequences, of_4;
+};
+
+/* Writes in [n] to out in the kernel's encoding and returns the number of code units. replace: U+FFFD for ill-formed sequences. */
+typedef size_t utf8_decode_kernel(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad);
+/* Counts what is in in [n]. */
+typedef struct utf8_good utf8_measure_kernel(const uint8_t *in, size_t n, struct utf8_bad *bad);
+/* Writes code points in [n] as UTF-8 and returns the number of bytes. Surrogates and values above 10FFFF are ill-formed. */
+typedef size_t utf8_encode_kernel(uint8_t *out, const uint32_t *in, size_t n, bool replace, struct utf8_bad *bad);
+/* Writes UTF-16 in [n] as code points and returns their number; lone surrogates stay what they are. swap: of the other byte order. */
+typedef size_t utf16_widen_kernel(uint32_t *out, const uint16_t *in, size_t n, bool swap);
+
+struct utf8_kernels {
+    utf8_decode_kernel *decode[UPSWEEP_UTF8]; /* by encoding of the output: UTF32, UTF16LE, UTF16BE */
+    utf8_measure_kernel *measure;
+    utf8_encode_kernel *encode;
+    utf16_widen_kernel *widen;
+};
+
+extern const struct utf8_kernels utf8_kernels_portable;
+#if defined(__x86_64__)
+extern const struct utf8_kernels utf8_kernels_avx2, utf8_kernels_avx512;
+utf8_encode_kernel utf8_encode_avx512; /* utf8_avx512_encode.c */
+utf16_widen_kernel utf16_widen_avx512;
+#endif
+
+static inline const struct utf8_kernels *cpu_utf8_kernels(const upsweep_context *ctx) {
+#if defined(__x86_64__)
+    if (cpu_impl(ctx)->isa == CPU_AVX512) return &utf8_kernels_avx512;
+    if (cpu_impl(ctx)->isa == CPU_AVX2) return &utf8_kernels_avx2;
+#endif
+    (void)ctx;
+    return &utf8_kernels_portable;
+}
+
+/* Does UTF-16 of this encoding have the other byte order than the machine? */
+static inline bool utf16_is_swapped(upsweep_encoding encoding) {
+    return encoding == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? UPSWEEP_UTF16BE : UPSWEEP_UTF16LE);
+}
+
+/* Takes the ill-formed sequences that end within a window into *bad. `owned` are the bits that count; bit UTF8_BEFORE is byte `at` of the
+ * piece. Where the first one begins is looked for once. */
+ALWAYS_INLINE void utf8_take_bad(struct utf8_bad *bad, const struct utf8_ends *ends, uint64_t owned, size_t at) {
+    const uint64_t found = ends->bad & owned;
+    if (__builtin_expect(found == 0, 1)) return;
+    const uint64_t nfound = (uint64_t)__builtin_popcountll(found);
+    bad->sequences += nfound;
+    bad->units += nfound + (uint64_t)__builtin_popcountll(ends->bad_2 & owned) + (uint64_t)__builtin_popcountll(ends->bad_3 & owned);
+    if (bad->first == SIZE_MAX) {
+        const uint64_t end = found & (0 - found);
+        bad->first = at + (size_t)__builtin_ctzll(end) - UTF8_BEFORE - ((end & ends->bad_2) != 0) - ((end & ends->bad_3) != 0);
+    }
+}
+
+/* The bits of a window that belong to a piece of which `left` bytes are left. */
+ALWAYS_INLINE uint64_t utf8_owned(size_t left) { return (left >= UTF8_OWNED ? UTF8_OWNED_BITS : ((uint64_t)1 << left) - 1) << UTF8_BEFORE; }
+
+#endif

@@ -1,0 +1,131 @@
+/* utf8_portable.c: the table of UTF-8 kernels in plain C: eight bytes at a time while they are ASCII, else sequence after sequence.
+ *
+ * It is what machines without vectors run, and the plainest statement of what the others must do. */
+#include <string.h>
+
+#include "utf8_kernels.h"
+
+enum { REPLACEMENT = 0xFFFD };
+
+static inline bool is_ascii_8(const uint8_t *p) {
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return (word & UINT64_C(0x8080808080808080)) == 0;
+}
+
+static inline void take_bad(struct utf8_bad *bad, size_t at, size_t length) {
+    if (bad->first == SIZE_MAX) bad->first = at;
+    bad->sequences++;
+    bad->units += length;
+}
+
+/* ---- decode ------------------------------------------------------------------------------------------------------------------ */
+
+static inline uint16_t swap_16(uint16_t unit, bool swap) { return swap ? __builtin_bswap16(unit) : unit; }
+
+/* Writes a code point at out[k] in an encoding and returns the number of code units. */
+ALWAYS_INLINE size_t put(void *out, size_t k, uint32_t code, upsweep_encoding to) {
+    const bool swap = utf16_is_swapped(to);
+    if (to == UPSWEEP_UTF32) {
+        ((uint32_t *)out)[k] = code;
+        return 1;
+    }
+    if (code < 0x10000) {
+        ((uint16_t *)out)[k] = swap_16((uint16_t)code, swap);
+        return 1;
+    }
+    ((uint16_t *)out)[k] = swap_16((uint16_t)(0xD7C0 + (code >> 10)), swap); /* D800 + ((code - 10000) >> 10) */
+    ((uint16_t *)out)[k + 1] = swap_16((uint16_t)(0xDC00 + (code & 0x3FF)), swap);
+    return 2;
+}
+
+ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
+    size_t k = 0;
+    for (size_t i = 0; i < n;) {
+        if (n - i >= 8 && is_ascii_8(in + i)) {
+            for (size_t j = 0; j < 8; j++) put(out, k + j, in[i + j], to);
+            i += 8;
+            k += 8;
+            continue;
+        }
+        bool good;
+        const size_t length = utf8_sequence(in + i, n - i, &good);
+        if (!good) take_bad(bad, i, length);
+        if (good || replace) k += put(out, k, good ? utf8_code_point(in + i, length) : REPLACEMENT, to);
+        i += length;
+    }
+    return k;
+}
+
+static size_t decode_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode(out, in, n, replace, bad, UPSWEEP_UTF32);
+}
+static size_t decode_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode(out, in, n, replace, bad, UPSWEEP_UTF16LE);
+}
+static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode(out, in, n, replace, bad, UPSWEEP_UTF16BE);
+}
+
+static struct utf8_good measure(const uint8_t *in, size_t n, struct utf8_bad *bad) {
+    struct utf8_good found = {0, 0};
+    for (size_t i = 0; i < n;) {
+        if (n - i >= 8 && is_ascii_8(in + i)) {
+            found.sequences += 8;
+            i += 8;
+            continue;
+        }
+        bool good;
+        const size_t length = utf8_sequence(in + i, n - i, &good);
+        if (!good) take_bad(bad, i, length);
+        found.sequences += good;
+        found.of_4 += good && length == 4;
+        i += length;
+    }
+    return found;
+}
+
+/* ---- encode ------------------------------------------------------------------------------------------------------------------ */
+
+static inline size_t put_utf8(uint8_t *out, uint32_t code) {
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    const size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = length - 1; i > 0; i--, code >>= 6) out[i] = (uint8_t)(0x80 | (code & 0x3F));
+    out[0] = (uint8_t)(0xF00u >> length | code); /* as many ones as bytes, then a zero: C0, E0, F0 in the low byte */
+    return length;
+}
+
+static size_t encode(uint8_t *out, const uint32_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        const bool good = in[i] <= 0x10FFFF && in[i] - 0xD800 >= 0x800;
+        if (!good) take_bad(bad, i, 1);
+        if (good || replace) k += put_utf8(out + k, good ? in[i] : REPLACEMENT);
+    }
+    return k;
+}
+
+static inline bool is_high(uint32_t unit) { return unit >> 10 == 0xD800 >> 10; }
+static inline bool is_low(uint32_t unit) { return unit >> 10 == 0xDC00 >> 10; }
+
+static size_t widen(uint32_t *out, const uint16_t *in, size_t n, bool swap) {
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t unit = swap_16(in[i], swap);
+        if (is_high(unit) && i + 1 < n && is_low(swap_16(in[i + 1], swap)))
+            out[k++] = 0x10000 + ((unit & 0x3FF) << 10 | (swap_16(in[++i], swap) & 0x3FFu));
+        else
+            out[k++] = unit;
+    }
+    return k;
+}
+
+const struct utf8_kernels utf8_kernels_portable = {
+    .decode = {decode_utf32, decode_utf16le, decode_utf16be},
+    .measure = measure,
+    .encode = encode,
+    .widen = widen,
+};
