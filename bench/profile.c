@@ -161,6 +161,7 @@ static int list_rungs(void) {
     const struct ladder_rung *rung;
     for (size_t i = 0; (rung = ladder_at(i)) != NULL; i++) {
         const char *missing = ladder_missing(rung->backend);
+        if (rung->primitive > LADDER_SORT) continue; /* text has no profile */
         printf("%-26s %s%s\n", rung->name, rung->backend == LADDER_CPU ? "cpu" : "cuda", missing != NULL ? ", which is missing here" : "");
     }
     return close_stdout(EXIT_GOOD);
@@ -194,7 +195,7 @@ int cmd_profile(int argc, char **argv) {
     const int status = parse_profile_options(&profile, argc, argv);
     if (status >= 0) return status;
     for (size_t i = 0; (profile.rung = ladder_at(i)) != NULL && strcmp(profile.rung->name, profile.name) != 0;) i++;
-    if (profile.rung == NULL) {
+    if (profile.rung == NULL || profile.rung->primitive > LADDER_SORT) {
         complain("profile", "there is no rung named '%s' (upsweep profile lists them)", profile.name);
         return EXIT_ERROR;
     }

@@ -45,7 +45,11 @@ static size_t gather(struct subject list[MAX_SUBJECTS]) {
 #endif
     };
     size_t count = 0;
-    for (size_t i = 0; ladder_at(i) != NULL && count < MAX_SUBJECTS; i++, count++) list[count] = of_rung(ladder_at(i), names[count]);
+    for (size_t i = 0; ladder_at(i) != NULL && count < MAX_SUBJECTS; i++) {
+        if (ladder_at(i)->primitive > LADDER_SORT) continue; /* text has no axes here */
+        list[count] = of_rung(ladder_at(i), names[count]);
+        count++;
+    }
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
         for (size_t i = 0; tables[t](i) != NULL && count < MAX_SUBJECTS; i++) list[count++] = *tables[t](i);
     }

@@ -1,6 +1,6 @@
 /* demo.c: `upsweep demo`: every rung of the ladder, on N elements and on N - 3, against the reference, timed and printed.
  *
- * Three sections, one a primitive. Each makes its input, computes the two references once, then walks the table of rungs. Outputs are
+ * A section for each kind of work. Each makes its input, computes the two references once, then walks the table of rungs. Outputs are
  * poisoned before each run, so that an element that a rung forgets to write is seen. Nothing here knows a single rung by name. */
 #include <getopt.h>
 #include <stdio.h>
@@ -28,7 +28,8 @@ struct demo {
 static const char help_text[] =
     "Usage: upsweep demo [options]\n"
     "\n"
-    "Runs the teaching ladder, from the plainest way to scan, compact and sort to the library's own, on N elements and on N - 3,\n"
+    "Runs the teaching ladder, from the plainest way to scan, compact, sort and convert text to the library's own, on N elements and N - "
+    "3,\n"
     "compares every result with a serial reference, and says how long each took.\n"
     "\n"
     "Options:\n"
@@ -106,10 +107,32 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
+/* Fills n bytes with text of sequences of all lengths, one in 64 of which is then damaged; the last may be cut off. */
+static void make_text(uint8_t *text, uint64_t n, uint64_t *state) {
+    static const char *const samples[] = {"Upsweep ", "\xC3\xA9t\xC3\xA9 ", "\xE2\x82\xAC", "\xE6\xBC\xA2\xE5\xAD\x97", "\xF0\x9F\x98\x80"};
+    for (uint64_t k = 0; k < n;) {
+        const uint64_t random = next_random(state);
+        for (const char *c = samples[random % 5]; *c && k < n; c++) text[k++] = (uint8_t)*c;
+        if (random >> 32 & 63) continue;
+        text[k - 1] = (uint8_t)(random >> 40);
+    }
+}
+
+static void make_codes(int32_t *codes, uint64_t n, uint64_t *state) {
+    static const uint32_t limits[] = {0x80, 0x800, 0x10000, 0x110000}; /* surrogates are among the third */
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t random = next_random(state);
+        codes[i] = (int32_t)((random >> 2) % limits[random & 3]);
+    }
+}
+
 /* scan: 0 to 49, and a 0 at the end, so that the last sum is that of all elements. compact: 0 to 3, so that 3 of 4 are kept.
  * sort: all 32 bits, negative numbers too. */
 static void make_input(struct demo *demo, enum ladder_primitive primitive) {
     uint64_t state = demo->seed + (uint64_t)primitive;
+    if (primitive == LADDER_UTF8_DECODE) make_text((uint8_t *)demo->in, demo->n, &state);
+    if (primitive == LADDER_UTF8_ENCODE) make_codes(demo->in, demo->n, &state);
+    if (primitive > LADDER_SORT) return;
     for (uint64_t i = 0; i < demo->n; i++) {
         const uint32_t random = (uint32_t)(next_random(&state) >> 32);
         demo->in[i] = primitive == LADDER_SORT ? (int32_t)random : (int32_t)(random % (primitive == LADDER_SCAN ? 50 : 4));
@@ -205,10 +228,11 @@ static bool make_references(struct demo *demo, enum ladder_primitive primitive) 
 }
 
 static bool run_section(struct demo *demo, enum ladder_primitive primitive) {
-    static const char *const names[] = {[LADDER_SCAN] = "SCAN", [LADDER_COMPACT] = "STREAM COMPACTION", [LADDER_SORT] = "SORT"};
-    print_banner(names[primitive]);
+    static const char *const names[] = {
+        [LADDER_SCAN] = "SCAN", [LADDER_COMPACT] = "STREAM COMPACTION", [LADDER_SORT] = "SORT", [LADDER_UTF8_DECODE] = "UTF-8"};
+    if (primitive != LADDER_UTF8_ENCODE) print_banner(names[primitive]); /* one section for both ways */
     make_input(demo, primitive);
-    print_array(demo->in, demo->n);
+    print_array(demo->in, primitive == LADDER_UTF8_DECODE ? demo->n / sizeof *demo->in : demo->n);
     if (!make_references(demo, primitive)) return false;
     const struct ladder_rung *rung;
     for (size_t i = 0; (rung = ladder_at(i)) != NULL; i++) {
@@ -230,7 +254,8 @@ static bool run_sections(struct demo *demo) {
     demo->expected[0] = malloc(nbytes);
     demo->expected[1] = malloc(nbytes);
     bool ok = demo->in != NULL && demo->out != NULL && demo->expected[0] != NULL && demo->expected[1] != NULL;
-    for (int primitive = LADDER_SCAN; ok && primitive <= LADDER_SORT; primitive++) ok = run_section(demo, (enum ladder_primitive)primitive);
+    for (int primitive = LADDER_SCAN; ok && primitive <= LADDER_UTF8_ENCODE; primitive++)
+        ok = run_section(demo, (enum ladder_primitive)primitive);
     free(demo->in);
     free(demo->out);
     free(demo->expected[0]);

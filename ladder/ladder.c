@@ -68,6 +68,11 @@ static const struct ladder_rung rungs[] = {
 #endif
     {"cuda upsweep sort", LADDER_SORT, LADDER_CUDA, BITS, NULL, ladder_upsweep, NULL},
 #endif
+
+    {"utf8 decode in steps", LADDER_UTF8_DECODE, LADDER_CPU, PARTS, NULL, ladder_utf8_decode_steps, NULL},
+    {"cpu upsweep utf8 decode", LADDER_UTF8_DECODE, LADDER_CPU, THREADS, NULL, ladder_upsweep, NULL},
+    {"utf8 encode in steps", LADDER_UTF8_ENCODE, LADDER_CPU, PARTS, NULL, ladder_utf8_encode_steps, NULL},
+    {"cpu upsweep utf8 encode", LADDER_UTF8_ENCODE, LADDER_CPU, THREADS, NULL, ladder_upsweep, NULL},
 };
 /* clang-format on */
 

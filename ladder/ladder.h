@@ -1,4 +1,5 @@
-/* ladder.h: the teaching ladder: one table of rungs, each a way to scan, to compact or to sort, from the plainest to the library's own.
+/* ladder.h: the teaching ladder: one table of rungs, each a way to scan, to compact, to sort or to convert text, from the plainest to the
+ * library's own.
  *
  * The ladder shows, side by side and timed, how one gets from a serial loop to a scan that keeps a GPU busy. It is never linked into the
  * library. The demo, the tests and the benchmarks all go through this header: they walk the table and run every row in the same way, so
@@ -17,8 +18,10 @@ extern "C" {
 /* What a rung computes. All elements are int32_t; sums wrap.
  * scan:     out[i] = in[0] + ... + in[i-1]
  * compact:  the elements of in that are not zero, in their order
- * sort:     in, ascending (by its lowest num_bits bits if those are fewer than 32: as unsigned numbers, and stable) */
-enum ladder_primitive { LADDER_SCAN, LADDER_COMPACT, LADDER_SORT };
+ * sort:     in, ascending (by its lowest num_bits bits if those are fewer than 32: as unsigned numbers, and stable)
+ * decode:   the first n bytes of in as UTF-8: their code points, U+FFFD for each ill-formed sequence
+ * encode:   in as code points, U+FFFD for those that are none: their UTF-8, four bytes in an element, filled up with zeros */
+enum ladder_primitive { LADDER_SCAN, LADDER_COMPACT, LADDER_SORT, LADDER_UTF8_DECODE, LADDER_UTF8_ENCODE };
 
 enum ladder_backend { LADDER_CPU, LADDER_CUDA };
 
@@ -59,7 +62,7 @@ struct ladder_job {
     struct ladder_step *steps; /* [max_steps]: receives those of the last repeat, if the rung tells them; or NULL */
     uint32_t max_steps;
 
-    uint64_t count;            /* elements of out that mean something: n, or as many as a compaction kept */
+    uint64_t count;            /* elements of out that mean something: n, or fewer after a compaction or conversion */
     struct ladder_times times; /* of the fastest repeat: neither allocations nor transfers are part of it */
     uint32_t nsamples;         /* repeats done */
     uint32_t nsteps;           /* known, though no more than max_steps are kept */

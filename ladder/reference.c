@@ -2,8 +2,9 @@
  *
  * Scan by the definition (a running sum), compaction by one loop, sort by counting: first by the lower 16 bits, then, stably, by the upper
  * 16 (Knuth, The Art of Computer Programming 3, section 5.2, algorithm D). Counting compares nothing and swaps nothing, so it shares no
- * idea with qsort or std::sort, and takes 2 seconds where they take 20. Cost: (O(n), O(n), 8n for scan and compact, 24n for sort). */
-#include "ladder.h"
+ * idea with qsort or std::sort, and takes 2 seconds where they take 20. Cost: (O(n), O(n), 8n for scan and compact, 24n for sort). Text is
+ * in reference_utf8.c. */
+#include "rungs.h"
 
 #include <stdlib.h>
 
@@ -60,5 +61,7 @@ uint64_t ladder_reference(enum ladder_primitive primitive, const struct ladder_j
     if (job->n == 0) return 0;
     if (primitive == LADDER_SCAN) return reference_scan(job, expected);
     if (primitive == LADDER_COMPACT) return reference_compact(job, expected);
+    if (primitive == LADDER_UTF8_DECODE) return ladder_reference_utf8_decode(job, expected);
+    if (primitive == LADDER_UTF8_ENCODE) return ladder_reference_utf8_encode(job, expected);
     return reference_sort(job, expected);
 }

@@ -17,7 +17,9 @@ ladder_function ladder_threaded_scan;        /* cpu_2_threaded_scan.c */
 ladder_function ladder_compact_without_scan; /* cpu_3_compact_without_scan.c */
 ladder_function ladder_compact_with_scan;    /* cpu_4_compact_with_scan.c */
 ladder_function ladder_qsort;                /* cpu_5_qsort.c */
-ladder_function ladder_std_scan;             /* cpu_6_std.cpp */
+ladder_function ladder_utf8_decode_steps;    /* cpu_7_utf8_steps.c */
+ladder_function ladder_utf8_encode_steps;
+ladder_function ladder_std_scan; /* cpu_6_std.cpp */
 ladder_function ladder_std_sort;
 ladder_function ladder_upsweep; /* upsweep_rungs.c: the library's own, on either backend */
 
@@ -67,6 +69,11 @@ static inline bool ladder_device_clock_start(struct ladder_device_clock *clock) 
 static inline bool ladder_device_clock_stop(struct ladder_device_clock *clock, double *ms) { return clock != NULL && *ms >= 0; }
 static inline void *ladder_device_stream(void) { return NULL; }
 #endif
+
+/* ---- references of text (reference_utf8.c) ------------------------------------------------------------------------------------ */
+
+uint64_t ladder_reference_utf8_decode(const struct ladder_job *job, int32_t *expected);
+uint64_t ladder_reference_utf8_encode(const struct ladder_job *job, int32_t *expected);
 
 /* ---- helpers (ladder.c) ------------------------------------------------------------------------------------------------------ */
 

@@ -4,6 +4,7 @@
  *     upsweep_scan      0   3   3  10  10  14  15  15
  *     upsweep_compact   3   7   4   1   3
  *     upsweep_sort      0   0   0   1   3   3   4   7
+ *     upsweep_utf8_decode, _encode: text to code points and back, in the bytes that are read and written
  *
  * Scan: work O(n), depth O(log n) in a tile and a short chain of tiles, bytes 8n: one read, one write. Compact: bytes 4 (n + kept). Sort:
  * one read for the histograms, then one read and one write a digit of 8 bits: 36n instead of the 32 passes of the split sort.
@@ -14,7 +15,7 @@
 struct own {
     upsweep_context *ctx;
     void *in, *out; /* [n], in context memory */
-    void *count;    /* [1], uint64_t, likewise */
+    void *count;    /* [1], uint64_t or upsweep_utf8_report, likewise */
 };
 
 /* ---- the clocks -------------------------------------------------------------------------------------------------------------- */
@@ -46,8 +47,12 @@ static bool stopwatch_stop(struct stopwatch *watch, double *ms) {
 
 /* All that a call needs, so that the timed part allocates nothing. */
 static upsweep_status prepare(struct own *own, const struct ladder_rung *rung, const struct ladder_job *job) {
-    static const upsweep_primitive primitives[] = {
-        [LADDER_SCAN] = UPSWEEP_PRIM_SCAN, [LADDER_COMPACT] = UPSWEEP_PRIM_COMPACT, [LADDER_SORT] = UPSWEEP_PRIM_SORT};
+    static const upsweep_primitive primitives[] = {[LADDER_SCAN] = UPSWEEP_PRIM_SCAN,
+                                                   [LADDER_COMPACT] = UPSWEEP_PRIM_COMPACT,
+                                                   [LADDER_SORT] = UPSWEEP_PRIM_SORT,
+                                                   [LADDER_UTF8_DECODE] = UPSWEEP_PRIM_UTF8,
+                                                   [LADDER_UTF8_ENCODE] = UPSWEEP_PRIM_UTF8};
+    const size_t item_nbytes = rung->primitive == LADDER_UTF8_DECODE ? 1 : sizeof(int32_t);
     const size_t nbytes = (size_t)job->n * sizeof(int32_t);
     const upsweep_options options = {.size = sizeof options,
                                      .nthreads = rung->backend == LADDER_CPU ? job->nthreads : 0,
@@ -57,11 +62,10 @@ static upsweep_status prepare(struct own *own, const struct ladder_rung *rung, c
     upsweep_status status = upsweep_open_ex(&own->ctx, rung->backend == LADDER_CPU ? "cpu" : "cuda", &options);
     if (status == UPSWEEP_OK) status = upsweep_alloc(own->ctx, &own->in, nbytes);
     if (status == UPSWEEP_OK) status = upsweep_alloc(own->ctx, &own->out, nbytes);
-    if (status == UPSWEEP_OK) status = upsweep_alloc(own->ctx, &own->count, sizeof(uint64_t));
+    if (status == UPSWEEP_OK) status = upsweep_alloc(own->ctx, &own->count, sizeof(upsweep_utf8_report));
     if (status == UPSWEEP_OK) status = upsweep_upload(own->ctx, own->in, job->in, nbytes);
     if (status == UPSWEEP_OK) status = upsweep_upload(own->ctx, own->out, job->in, nbytes); /* touches its pages */
-    if (status == UPSWEEP_OK)
-        status = upsweep_scratch_size(own->ctx, &scratch_nbytes, primitives[rung->primitive], job->n, sizeof(int32_t), 0);
+    if (status == UPSWEEP_OK) status = upsweep_scratch_size(own->ctx, &scratch_nbytes, primitives[rung->primitive], job->n, item_nbytes, 0);
     if (status == UPSWEEP_OK) status = upsweep_reserve(own->ctx, (size_t)scratch_nbytes);
     return status;
 }
@@ -72,11 +76,25 @@ static upsweep_status call(struct own *own, enum ladder_primitive primitive, con
     const upsweep_order order = {.hi_bit = job->num_bits};
     if (primitive == LADDER_SCAN) return upsweep_scan(own->ctx, own->out, own->in, job->n, UPSWEEP_I32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE);
     if (primitive == LADDER_COMPACT) return upsweep_compact(own->ctx, own->out, own->count, own->in, job->n, UPSWEEP_I32, &nonzero);
+    if (primitive == LADDER_UTF8_DECODE) return upsweep_utf8_decode(own->ctx, own->out, job->n, own->count, own->in, job->n, NULL);
+    if (primitive == LADDER_UTF8_ENCODE) return upsweep_utf8_encode(own->ctx, own->out, 4 * job->n, own->count, own->in, job->n, NULL);
     return upsweep_sort(own->ctx, own->out, own->in, job->n, UPSWEEP_I32, &order);
+}
+
+/* The elements that a conversion has written; bytes are filled up to a whole one, as the ladder wants it. */
+static upsweep_status fetch_text(struct own *own, enum ladder_primitive primitive, struct ladder_job *job) {
+    upsweep_utf8_report report;
+    const upsweep_status status = upsweep_utf8_read_report(own->ctx, &report, own->count);
+    if (status != UPSWEEP_OK) return status;
+    const size_t unit_nbytes = primitive == LADDER_UTF8_DECODE ? sizeof(int32_t) : 1, nbytes = (size_t)report.written * unit_nbytes;
+    job->count = (nbytes + 3) / 4;
+    if (job->count > 0) job->out[job->count - 1] = 0;
+    return upsweep_download(own->ctx, job->out, own->out, nbytes);
 }
 
 static upsweep_status fetch(struct own *own, enum ladder_primitive primitive, struct ladder_job *job) {
     upsweep_status status = UPSWEEP_OK;
+    if (primitive == LADDER_UTF8_DECODE || primitive == LADDER_UTF8_ENCODE) return fetch_text(own, primitive, job);
     if (primitive == LADDER_COMPACT) status = upsweep_read_count(own->ctx, &job->count, own->count);
     if (status == UPSWEEP_OK && job->count > job->n) job->count = job->n; /* a wrong count must not become a wild copy */
     if (status == UPSWEEP_OK) status = upsweep_download(own->ctx, job->out, own->out, (size_t)job->count * sizeof(int32_t));

@@ -41,7 +41,32 @@ static const int32_t compacted6[] = {3, -7, INT32_MAX, 8, INT32_MIN, 3};
 static const int32_t sorted8[] = {INT32_MIN, -7, 0, 0, 3, 3, 8, INT32_MAX};
 static const int32_t sorted8_by_2_bits[] = {0, 8, 0, INT32_MIN, -7, 3, INT32_MAX, 3};
 
+/* A, the euro sign, a grinning face, a stray byte, an e acute that is cut off. */
+static const char text10[] = "A\xE2\x82\xAC\xF0\x9F\x98\x80\x80\xC3";
+static const int32_t decoded5[] = {0x41, 0x20AC, 0x1F600, 0xFFFD, 0xFFFD};
+static const int32_t codes4[] = {0x41, 0x20AC, 0xD800, 0x1F600};
+static const unsigned char encoded12[] = {0x41, 0xE2, 0x82, 0xAC, 0xEF, 0xBF, 0xBD, 0xF0, 0x9F, 0x98, 0x80, 0x00};
+
+static void check_text_literal(const struct ladder_rung *rung) {
+    int32_t text[10] = {0}, encoded[3];
+    memcpy(text, text10, sizeof text10 - 1);
+    memcpy(encoded, encoded12, sizeof encoded12);
+    const struct ladder_job decode = {.in = text, .n = 10, .repeats = 1}, encode = {.in = codes4, .n = 4, .repeats = 1};
+    int32_t got[10];
+    if (rung->primitive == LADDER_UTF8_DECODE) {
+        check_rung(rung, decode, decoded5, 5);
+        CHECK(ladder_reference(LADDER_UTF8_DECODE, &decode, got) == 5);
+        CHECK_SAME(got, decoded5, 5, sizeof *got);
+    }
+    if (rung->primitive == LADDER_UTF8_ENCODE) {
+        check_rung(rung, encode, encoded, 3);
+        CHECK(ladder_reference(LADDER_UTF8_ENCODE, &encode, got) == 3);
+        CHECK_SAME(got, encoded, 3, sizeof *got);
+    }
+}
+
 static void check_literal(const struct ladder_rung *rung) {
+    check_text_literal(rung);
     const struct ladder_job job = {.in = in8, .n = 8, .repeats = 1};
     const struct ladder_job by_2_bits = {.in = in8, .n = 8, .repeats = 2, .num_bits = 2};
     if (rung->primitive == LADDER_SCAN) check_rung(rung, job, scanned8, 8);
