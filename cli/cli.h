@@ -23,6 +23,7 @@ int cmd_scan(int argc, char **argv);
 int cmd_compact(int argc, char **argv);
 int cmd_partition(int argc, char **argv);
 int cmd_sort(int argc, char **argv);
+int cmd_utf8(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 
 /* ---- complaints (complain.c) ------------------------------------------------------------------------------------------------- */
@@ -39,8 +40,23 @@ int close_stdout(int status);
 /* ---- options (options.c) ----------------------------------------------------------------------------------------------------- */
 
 /* Which commands have an option. */
-enum { IN_SCAN = 1, IN_COMPACT = 2, IN_PARTITION = 4, IN_SORT = 8, IN_INFO = 16 };
-enum { IN_SELECT = IN_COMPACT | IN_PARTITION, IN_DATA = IN_SCAN | IN_SELECT | IN_SORT };
+enum {
+    IN_SCAN = 1,
+    IN_COMPACT = 2,
+    IN_PARTITION = 4,
+    IN_SORT = 8,
+    IN_INFO = 16,
+    IN_UTF8_DECODE = 32,
+    IN_UTF8_ENCODE = 64,
+    IN_UTF8_LOOK = 128
+};
+enum {
+    IN_SELECT = IN_COMPACT | IN_PARTITION,
+    IN_DATA = IN_SCAN | IN_SELECT | IN_SORT,
+    IN_UTF8_CONVERT = IN_UTF8_DECODE | IN_UTF8_ENCODE,
+    IN_UTF8 = IN_UTF8_CONVERT | IN_UTF8_LOOK,
+    IN_CHUNKS = IN_DATA | IN_UTF8
+};
 
 /* X(id, name, letter or 0, argument or NULL, commands, help): every option of every command, in the order of the help texts. */
 #define OPTION_TABLE(X)                                                                                                                  \
@@ -59,14 +75,19 @@ enum { IN_SELECT = IN_COMPACT | IN_PARTITION, IN_DATA = IN_SCAN | IN_SELECT | IN
     X(VALUE_SIZE, "value-size", 0, "N", IN_SORT, "bytes of a value in a raw file, 1 to 4096; a .npy file says it itself")                \
     X(ARGSORT, "argsort", 0, NULL, IN_SORT, "write the positions that sort the keys, from 0, instead of the keys")                       \
     X(INDEX_TYPE, "index-type", 0, "T", IN_COMPACT | IN_SORT, "type of positions: u64 (the default) or u32")                             \
-    X(JSON, "json", 0, NULL, IN_INFO, "print it as JSON")                                                                                \
+    X(TO, "to", 0, "E", IN_UTF8_DECODE, "encoding of OUT: utf32le (the default), utf16le, utf16be, utf8")                                \
+    X(FROM, "from", 0, "E", IN_UTF8_ENCODE, "encoding of IN: utf32le (the default), utf16le, utf16be")                                   \
+    X(ON_ERROR, "on-error", 'e', "MODE", IN_UTF8_CONVERT, "what becomes of ill-formed text: replace (the default), remove, strict")      \
+    X(SKIP_BOM, "skip-bom", 0, NULL, IN_UTF8, "leave out a byte order mark at the start of IN")                                          \
+    X(REPORT, "report", 0, NULL, IN_UTF8, "say on standard error what was read, written and ill-formed")                                 \
+    X(JSON, "json", 0, NULL, IN_INFO | IN_UTF8, "print it, or the report of utf8, as JSON")                                              \
     X(TYPE, "type", 't', "T", IN_DATA, "element type: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64; text is i64 by default")                    \
     X(FORMAT, "format", 'f', "F", IN_DATA, "format of IN: raw, npy or text (default: npy for .npy, text for .txt, else raw)")            \
     X(OUT_FORMAT, "out-format", 0, "F", IN_DATA, "format of OUT (default: by its name likewise, else as IN)")                            \
-    X(BACKEND, "backend", 'b', "B", IN_DATA, "where to run: auto (the default), cpu, cpu:N (N threads), cuda, cuda:K (device K)")        \
-    X(THREADS, "threads", 0, "N", IN_DATA, "CPU threads (default: as many as the machine has)")                                          \
-    X(CHUNK, "chunk", 0, "SIZE", IN_DATA, "bytes of input to hold at once, as 4096, 64K, 16M, 1G (default: 4M)")                         \
-    X(HELP, "help", 'h', NULL, IN_DATA | IN_INFO, "print this text")
+    X(BACKEND, "backend", 'b', "B", IN_CHUNKS, "where to run: auto (the default), cpu, cpu:N (N threads), cuda, cuda:K (device K)")      \
+    X(THREADS, "threads", 0, "N", IN_CHUNKS, "CPU threads (default: as many as the machine has)")                                        \
+    X(CHUNK, "chunk", 0, "SIZE", IN_CHUNKS, "bytes of input to hold at once, as 4096, 64K, 16M, 1G (default: 4M)")                       \
+    X(HELP, "help", 'h', NULL, IN_CHUNKS | IN_INFO, "print this text")
 
 #define OPTION_ENUMERATOR(id, ...) OPT_##id,
 enum option_id { OPTION_TABLE(OPTION_ENUMERATOR) OPTION_COUNT };

@@ -53,13 +53,24 @@ static bool open_context(struct job *job) {
     return status == UPSWEEP_OK || complain(NULL, "%s", upsweep_error(NULL));
 }
 
-bool job_open(struct job *job, const struct usage *usage, int argc, char **argv, int *status) {
-    *job = (struct job){.in.fd = -1, .out.file.fd = -1, .out.spool.fd = -1};
-    if (!arguments_parse(&job->args, usage, argc, argv, status)) return false;
-    *status = EXIT_ERROR;
-    if (!open_in(job) || !set_chunk(job) || !open_context(job)) return false;
+/* With IN open: everything else but OUT. */
+static bool open_rest(struct job *job) {
+    if (!set_chunk(job) || !open_context(job)) return false;
     progress_begin(job->in.n == N_UNKNOWN ? 0 : job->in.n * job->in.elem_nbytes);
     return true;
+}
+
+void job_init(struct job *job) { *job = (struct job){.in.fd = -1, .out.file.fd = -1, .out.spool.fd = -1}; }
+
+bool job_open(struct job *job, const struct usage *usage, int argc, char **argv, int *status) {
+    job_init(job);
+    if (!arguments_parse(&job->args, usage, argc, argv, status)) return false;
+    *status = EXIT_ERROR;
+    return open_in(job) && open_rest(job);
+}
+
+bool job_open_raw(struct job *job, upsweep_type type) {
+    return source_open(&job->in, job->args.in, FORMAT_RAW, type, upsweep_type_nbytes(type)) && open_rest(job);
 }
 
 /* `upsweep scan FILE > FILE` has emptied FILE before we start, and `>> FILE` would never end. */
@@ -69,15 +80,21 @@ static bool same_file(int a, int b) {
     return st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
 }
 
+static bool open_sink(struct job *job, enum format format, upsweep_type type, size_t elem_nbytes, uint64_t n) {
+    if (is_standard(job->args.out) && same_file(job->in.fd, STDOUT_FILENO)) {
+        return complain(job->in.name, "is both input and standard output; name it as OUT instead");
+    }
+    return sink_open(&job->out, job->args.out, format, type, elem_nbytes, n);
+}
+
+bool job_open_raw_out(struct job *job, upsweep_type type) { return open_sink(job, FORMAT_RAW, type, upsweep_type_nbytes(type), N_UNKNOWN); }
+
 bool job_open_out(struct job *job, upsweep_type type, size_t elem_nbytes, uint64_t n) {
     const char *out = job->args.out, *text = job->args.option[OPT_OUT_FORMAT];
     enum format format = format_of_name(out);
     if (format == FORMAT_UNKNOWN) format = job->in.format;
     if (text && !format_from_text(text, &format)) return false;
-    if (is_standard(out) && same_file(job->in.fd, STDOUT_FILENO)) {
-        return complain(job->in.name, "is both input and standard output; name it as OUT instead");
-    }
-    return sink_open(&job->out, out, format, type, elem_nbytes, n);
+    return open_sink(job, format, type, elem_nbytes, n);
 }
 
 bool job_read(struct job *job, void *items, uint64_t *n) {

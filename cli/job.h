@@ -21,6 +21,11 @@ struct job {
 bool job_open(struct job *job, const struct usage *usage, int argc, char **argv, int *status);
 /* How many elements of a size fit a chunk, 1 at least; of n in all (or N_UNKNOWN). */
 uint64_t job_chunk_n(const struct job *job, uint64_t n, size_t elem_nbytes);
+/* The same for text: job_init(), arguments_parse(&job->args), then this; IN is raw, whatever its name. */
+void job_init(struct job *job);
+bool job_open_raw(struct job *job, upsweep_type type);
+/* Opens OUT likewise. */
+bool job_open_raw_out(struct job *job, upsweep_type type);
 /* Opens OUT; n is the number of elements that will come, or N_UNKNOWN. */
 bool job_open_out(struct job *job, upsweep_type type, size_t elem_nbytes, uint64_t n);
 /* The next chunk of IN, at most chunk_n elements; n is 0 at the end. Keeps the progress line. */

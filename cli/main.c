@@ -21,6 +21,7 @@ static const struct {
     {"compact", cmd_compact, "keep the elements that satisfy a condition, in order"},
     {"partition", cmd_partition, "those that satisfy a condition first, then the others"},
     {"sort", cmd_sort, "radix sort of keys, of keys with values, or of positions"},
+    {"utf8", cmd_utf8, "decode, encode, clean, validate and count text"},
     {"demo", cmd_demo, "every algorithm of the ladder, run, checked and timed"},
     {"profile", cmd_profile, "one algorithm of the ladder, kernel by kernel"},
     {"info", cmd_info, "version and devices"},
@@ -28,7 +29,8 @@ static const struct {
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static int print_help(void) {
-    puts("Usage: upsweep COMMAND [options] [IN [OUT]]\n\nScan, stream compaction and radix sort on NVIDIA GPUs and on CPUs.\n\nCommands:");
+    puts("Usage: upsweep COMMAND [options] [IN [OUT]]\n\nScan, stream compaction, radix sort and UTF-8 on NVIDIA GPUs and on "
+         "CPUs.\n\nCommands:");
     for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-10s  %s\n", commands[i].name, commands[i].summary);
     puts("\nFiles are raw little-endian arrays (--type says of what), NumPy's .npy, or text with a number a line (.txt).\n"
          "upsweep COMMAND --help tells more; upsweep --version prints the version.");
