@@ -47,6 +47,6 @@ template <> struct RingScanShape<8> {
 enum { RING_COMPACT_REDUCERS = 8, RING_COMPACT_FINISHERS = 16, RING_COMPACT_ROWS = 4, RING_COMPACT_STAGES = 6 };
 
 /* Bytes of input from which on the ring pass is the faster one (graph replays, sizes from 2^3 to 2^26 elements of 1, 4 and 8 bytes). */
-enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 4 << 20 };
+enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 8 << 20 };
 
 #endif
