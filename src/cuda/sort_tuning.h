@@ -13,7 +13,9 @@
 static constexpr __host__ __device__ int sort_ctas_per_sm(int key_nbytes, int word_nbytes) {
     return key_nbytes < 8 && word_nbytes > 0 ? 3 : 2;
 }
-static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbytes) { return key_nbytes == 8 || word_nbytes > 0 ? 16 : 24; }
+static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbytes) {
+    return key_nbytes == 8 ? 16 : word_nbytes > 0 ? 12 : 24;
+}
 #define SORT_MIN_ROWS     2
 #define SORT_TILES_PER_SM 2 /* below this many full tiles a multiprocessor, tiles shrink */
 
@@ -54,7 +56,7 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 /* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
 #define SPLIT_THREADS     512
 #define SPLIT_CTAS_PER_SM 2
-#define SPLIT_ROWS_NARROW 32
+#define SPLIT_ROWS_NARROW 24
 #define SPLIT_ROWS_WIDE   16
 
 #endif
