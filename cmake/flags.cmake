@@ -22,6 +22,6 @@ endif()
 # The CUDA runtime is linked statically, so that the same binary starts on a machine without a driver.
 function(upsweep_link_cuda target)
   if(with_cuda)
-    target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+    target_link_libraries(${target} PRIVATE CUDA::cudart_static m)
   endif()
 endfunction()

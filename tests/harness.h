@@ -44,7 +44,9 @@ void skip(const char *what);
 
 /* Opens all setups, or none of them for programs that open their own contexts. */
 void harness_begin(bool with_setups);
-/* Closes them, prints the last line and returns the exit status of the program. */
+/* Closes them, prints the last line and returns the exit status of the program: ALL_SKIPPED if there was nothing that could be run here,
+ * which CTest shows as such; a failure if nothing was run for no reason. */
+enum { ALL_SKIPPED = 77 };
 int harness_end(void);
 
 bool quick(void);                      /* UPSWEEP_TEST_SCALE=quick */
