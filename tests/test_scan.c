@@ -325,7 +325,7 @@ static void check_same_bits(upsweep_type type, upsweep_op op, uint64_t n, uint32
     case_begin("same bits %s %s, n %" PRIu64 ", flags %u", upsweep_type_name(type), upsweep_op_name(op), n, flags);
     FOR_EACH_SETUP(s) {
         for (size_t run = 0; run < 2; run++) {
-            if (!s->host && run == 0) free(want[0]), want[0] = NULL; /* each pass of a GPU has an order of its own */
+            if (!s->host && run == 0) free(want[0]), want[0] = NULL;      /* each pass of a GPU has an order of its own */
             const struct place place = {AT_END, s->host ? run * one : 0}; /* on the CPU the address does not matter either */
             const void *d_in = put(s, SLOT_IN, place, in, nbytes);
             void *d_out = put(s, SLOT_OUT, place, NULL, nbytes), *d_total = put(s, SLOT_TOTAL, at_end, NULL, one);

@@ -13,11 +13,11 @@ extern "C" {
 
 /* Where to launch: filled by backend.c once a context. */
 struct cuda_queue {
-    void *stream;    /* cudaStream_t */
-    int nsms;        /* multiprocessors */
-    int arch;        /* compute capability: 90 for 9.0 */
-    int cooperative; /* 1 if cooperative launches are to be had */
-    void *control;   /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
+    void *stream;      /* cudaStream_t */
+    int nsms;          /* multiprocessors */
+    int arch;          /* compute capability: 90 for 9.0 */
+    int cooperative;   /* 1 if cooperative launches are to be had */
+    void *control;     /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
     int only_lookback; /* 1: the look-back pass even where the GPU could run the ring pass */
     int only_ring;     /* 1: the ring pass also for inputs so short that the look-back pass is faster */
 };
