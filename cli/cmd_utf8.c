@@ -78,7 +78,6 @@ static bool read_options(struct utf8_job *u) {
     if (u->job.args.out && (u->action == VALIDATE || u->action == COUNT))
         return complain(usages[u->action].command, "there is no OUT, but got '%s'", u->job.args.out);
     u->options.encoding = u->action == ENCODE ? u->from : u->to;
-    if (!option[OPT_BACKEND]) u->job.args.option[OPT_BACKEND] = "cpu"; /* the only one that has it: "auto" may find a GPU */
     return true;
 }
 

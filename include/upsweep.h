@@ -380,7 +380,7 @@ typedef struct upsweep_utf8_report {
  * Room that always suffices: n code units of UTF-16 or UTF-32; 3n bytes of UTF-8 with REPLACE, else n. If the room does not suffice, out
  * [capacity] (and the map) hold nothing in particular, and nothing lies past them. Code units of out past `written` are undefined.
  * A chunk of a longer text: set `more`, then call again with what follows `consumed`; no state but these bytes is carried.
- * Aliasing: none. Errors: NULL, OPTIONS, SIZE, ALIGN (out to its code units), ALIAS; MEMORY, SCRATCH; BACKEND where it is not supported.
+ * Aliasing: none. Errors: NULL, OPTIONS, SIZE, ALIGN (out to its code units), ALIAS; MEMORY, SCRATCH.
  * What the text itself brings (CAPACITY, ENCODING) is in the report, as the call may be queued. Cost: n bytes read, the output written.
  * Source: Unicode Standard, table 3-7 and 3.9; Lemire and Keiser, Validating UTF-8 in less than one instruction per byte, 2021. */
 UPSWEEP_CALL upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,

@@ -210,7 +210,6 @@ static upsweep_status run_utf8(upsweep_context *ctx, struct utf8_args a, const u
     TRY(check_utf8_options(ctx, options, decode, &a));
     if (a.out == NULL && a.capacity == 0) a.map = NULL;
     TRY(check_utf8_arrays(ctx, &a));
-    TRY(check_utf8_supported(ctx));
     TRY(context_need_scratch(ctx, ctx->backend->utf8_scratch(ctx, a.n, upsweep_encoding_nbytes(a.from))));
     return ctx->backend->utf8(ctx, &a);
 }

@@ -105,7 +105,7 @@ struct backend {
     uint64_t (*scan_scratch)(upsweep_context *ctx, uint64_t n, size_t elem_nbytes);
     uint64_t (*compact_scratch)(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split);
     uint64_t (*sort_scratch)(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
-    uint64_t (*utf8_scratch)(upsweep_context *ctx, uint64_t n, size_t unit_nbytes); /* NULL, as is utf8: not supported */
+    uint64_t (*utf8_scratch)(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
 
     /* The work. They may assume scratch of the size above at ctx->scratch. */
     upsweep_status (*scan)(upsweep_context *ctx, const struct scan_args *args);

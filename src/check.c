@@ -131,8 +131,3 @@ upsweep_status check_utf8_options(upsweep_context *ctx, const upsweep_utf8_optio
     args->map_base = o.map_base;
     return UPSWEEP_OK;
 }
-
-upsweep_status check_utf8_supported(upsweep_context *ctx) {
-    if (ctx->backend->utf8 != NULL) return UPSWEEP_OK;
-    return context_fail(ctx, UPSWEEP_ERR_BACKEND, "the %s backend has no UTF-8 in this version: use a CPU context", ctx->backend->name);
-}

@@ -31,7 +31,5 @@ upsweep_status check_order(upsweep_context *ctx, upsweep_type type, const upswee
 
 /* The options fit a conversion from or to UTF-8; *args gets them. */
 upsweep_status check_utf8_options(upsweep_context *ctx, const upsweep_utf8_options *options, bool decode, struct utf8_args *args);
-/* The backend can do UTF-8 at all. */
-upsweep_status check_utf8_supported(upsweep_context *ctx);
 
 #endif

@@ -285,7 +285,6 @@ upsweep_status upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upsw
         *nbytes = b->sort_scratch(ctx, n, item_nbytes, value_nbytes, true);
         return UPSWEEP_OK;
     case UPSWEEP_PRIM_UTF8:
-        TRY(check_utf8_supported(ctx));
         *nbytes = b->utf8_scratch(ctx, n, item_nbytes);
         return UPSWEEP_OK;
     }

@@ -115,6 +115,9 @@ static void make_text(struct rng *rng, unsigned char *in, uint64_t n, upsweep_en
         rng_fill(rng, in + rng_below(rng, n) * nbytes, nbytes);
 }
 
+/* Every call on a GPU waits for a dozen copies: of the small sizes it sees those where its windows end, and one in five of the others. */
+static bool is_wanted(const struct setup *s, uint64_t n) { return s->host || n < 70 || n % 5 == 0 || n > 1000; }
+
 static void check_random(uint64_t n, unsigned kind, uint64_t damage, struct rng *rng) {
     unsigned char *in = must_malloc((size_t)n * 4);
     for (int i = 0; i < CONVERSIONS * MODES; i++) {
@@ -127,7 +130,10 @@ static void check_random(uint64_t n, unsigned kind, uint64_t damage, struct rng 
         if (rng_below(rng, 4) == 0 && n >= 4) oracle_put(in, 0xFEFF, c.from);
         case_begin("%s, n %" PRIu64 ", kind %u, damage %" PRIu64, name_of(c), n, kind, damage);
         const struct expected e = oracle_utf8(in, n, c);
-        FOR_EACH_SETUP(s) check_conversion(s, in, n, c, rng_below(rng, 2) ? AT_END : AT_START, &e);
+        const enum side side = rng_below(rng, 2) ? AT_END : AT_START;
+        FOR_EACH_SETUP(s) {
+            if (is_wanted(s, n)) check_conversion(s, in, n, c, side, &e);
+        }
         oracle_free(&e);
     }
     free(in);
@@ -137,8 +143,8 @@ static void check_sizes(void) {
     struct rng rng = {11};
     const uint64_t last = quick() ? 40 : 330;
     for (uint64_t n = 0; n <= last; n++) check_random(n, (unsigned)(n % 7), n % 3 * 20, &rng);
-    const uint64_t edges[] = {4093, 4096, 4099, 4160, 8191, 8195, 32767, 32770, 70001};
-    for (size_t i = 0; i < sizeof edges / sizeof *edges; i += quick() ? 4 : 1)
+    const uint64_t edges[] = {4093, 4096, 4099, 4160, 8191, 8195, 12289, 14335, 28671, 32767, 32770, 70001};
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i += quick() ? 5 : 1)
         for (unsigned kind = 0; kind < 7; kind += quick() ? 2 : 1) check_random(edges[i], kind, kind % 2 * 1000, &rng);
 }
 
@@ -242,7 +248,9 @@ static void check_chunks(void) {
             make_text(&rng, in, UNITS, c.from, round % 2 ? 4 : 3, 6);
             const struct expected whole = oracle_utf8(in, UNITS, c);
             case_begin("two chunks of %s, round %d", name_of(c), round);
-            FOR_EACH_SETUP(s) for (uint64_t at = 0; at <= UNITS; at++) check_cut(s, in, UNITS, at, c, &whole);
+            FOR_EACH_SETUP(s) {
+                for (uint64_t at = 0; at <= UNITS && (s->host || round < 2); at++) check_cut(s, in, UNITS, at, c, &whole);
+            }
             oracle_free(&whole);
         }
 }

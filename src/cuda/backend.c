@@ -326,6 +326,10 @@ static uint64_t sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes
     return cuda_sort_scratch(&impl_of(ctx)->queue, n, key_nbytes, value_nbytes, argsort);
 }
 
+static uint64_t utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes) {
+    return cuda_utf8_scratch(&impl_of(ctx)->queue, n, unit_nbytes);
+}
+
 /* One launcher with its device current. */
 static upsweep_status run(upsweep_context *ctx, int (*launch)(const struct cuda_queue *, const void *, void *), const void *args,
                           const char *doing) {
@@ -343,11 +347,16 @@ static int launch_compact(const struct cuda_queue *queue, const void *args, void
 }
 static int launch_sort(const struct cuda_queue *queue, const void *args, void *scratch) { return cuda_launch_sort(queue, args, scratch); }
 
+static int launch_utf8(const struct cuda_queue *queue, const void *args, void *scratch) { return cuda_launch_utf8(queue, args, scratch); }
+
 static upsweep_status scan(upsweep_context *ctx, const struct scan_args *args) { return run(ctx, launch_scan, args, "to start a scan"); }
 static upsweep_status compact(upsweep_context *ctx, const struct compact_args *args) {
     return run(ctx, launch_compact, args, "to start a compaction");
 }
 static upsweep_status sort(upsweep_context *ctx, const struct sort_args *args) { return run(ctx, launch_sort, args, "to start a sort"); }
+static upsweep_status utf8(upsweep_context *ctx, const struct utf8_args *args) {
+    return run(ctx, launch_utf8, args, "to start a conversion of text");
+}
 
 const struct backend upsweep_cuda_backend = {
     .name = "cuda",
@@ -366,7 +375,9 @@ const struct backend upsweep_cuda_backend = {
     .scan_scratch = scan_scratch,
     .compact_scratch = compact_scratch,
     .sort_scratch = sort_scratch,
+    .utf8_scratch = utf8_scratch,
     .scan = scan,
     .compact = compact,
     .sort = sort,
+    .utf8 = utf8,
 };

@@ -28,8 +28,9 @@ enum {
     CUDA_CONTROL_LOOKBACK_16 = 2 << 20,
     CUDA_CONTROL_RING_4 = 5 << 20,
     CUDA_CONTROL_RING_8 = 6 << 20,
-    CUDA_CONTROL_COUNT = 7 << 20, /* count.cuh */
-    CUDA_CONTROL_NBYTES = CUDA_CONTROL_COUNT + 256
+    CUDA_CONTROL_COUNT = 7 << 20,                 /* count.cuh */
+    CUDA_CONTROL_UTF8 = CUDA_CONTROL_COUNT + 256, /* utf8_report.cuh */
+    CUDA_CONTROL_NBYTES = CUDA_CONTROL_UTF8 + 256
 };
 
 /* 0 if this library has kernels for the current device. */
@@ -38,11 +39,13 @@ int cuda_probe(void);
 int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch);
 int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_args *args, void *scratch);
 int cuda_launch_sort(const struct cuda_queue *queue, const struct sort_args *args, void *scratch);
+int cuda_launch_utf8(const struct cuda_queue *queue, const struct utf8_args *args, void *scratch);
 
 /* Scratch bytes that a launch may need: a pure function, monotonic in n, saturating at UINT64_MAX. */
 uint64_t cuda_scan_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes);
 uint64_t cuda_compact_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes, bool split);
 uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
+uint64_t cuda_utf8_scratch(const struct cuda_queue *queue, uint64_t n, size_t unit_nbytes);
 
 #ifdef __cplusplus
 }

@@ -36,7 +36,7 @@
  * A primitive supplies a policy P:
  *   Args (with in [n]), Shared (shared memory), THREADS, CTAS, TILE_ITEMS, IN_NBYTES (of an element)
  *   Value, Op: an aggregate and how two combine; WORD_NBYTES: 8 for values (or counts) below 2^48, 16 for any 8-byte value
- *   carry_in(args); Value reduce(args, tile, warp, lane): loads its part and returns its warp's aggregate, in all lanes
+ *   carry_in(args); Value reduce(args, tile, shared, warp, lane): loads its part and returns its warp's aggregate, in all lanes
  *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, and its aggregate
  * Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016; groups, fixed order and ring are our own.
  */
@@ -267,7 +267,7 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
         ticket = s.ticket;
     }
     P policy;
-    const typename P::Value mine = policy.reduce(args, ticket.tile, warp, lane);
+    const typename P::Value mine = policy.reduce(args, ticket.tile, s_policy, warp, lane);
     if (lane == 0) s.warp[warp] = mine;
     __syncthreads(); /* the warps' aggregates are there; and all of them have read their elements */
     if (warp == 0) scan_tile<P>(args, ring, launch.alone, ticket, s, lane);

@@ -173,7 +173,7 @@ template <class T, class Sink, int N_ROWS, int N_VEC> struct LookbackCompact {
     }
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
 
-    __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, int warp, int lane) {
+    __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
         if (VEC * sizeof(T) == 16 && args.in_aligned &&
             first_of(tile) + TILE_ITEMS <= args.n) { /* so that the loads of all rows leave together */
 #pragma unroll

@@ -39,7 +39,7 @@ template <class T, class Operator> struct LookbackScan {
         return aligned && (tile + (uint64_t)1) * TILE_ITEMS <= args.n;
     }
 
-    __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, int warp, int lane) {
+    __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
         if (is_whole(args, tile, args.in_aligned)) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) data[r] = __ldcs((const uint4 *)(args.in + first_of(tile, warp, r, lane)));

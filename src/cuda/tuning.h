@@ -27,6 +27,17 @@ enum {
                                /* above: 1 row of 2 */
 };
 
+/* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. */
+enum {
+    UTF8_DECODE_THREADS = 128,
+    UTF8_DECODE_ROWS = 4,
+    UTF8_DECODE_CTAS = 7,
+
+    UTF8_ENCODE_THREADS = 256,
+    UTF8_ENCODE_ROWS = 8, /* of UTF-32; half as many of UTF-16, whose vectors become up to 25 bytes, not 16 */
+    UTF8_ENCODE_CTAS = 3,
+};
+
 /* ---- the ring pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *
  * REDUCERS and FINISHERS are warps; a tile is FINISHERS * ROWS * 512 bytes, and STAGES tiles are in flight: what matters most is that

@@ -1,0 +1,150 @@
+/* utf8_rules.cuh: what is well-formed UTF-8, for 32 bytes at a time; and single characters of UTF-8, UTF-16 and UTF-32.
+ *
+ *     bytes of a window    41   C3   A9   E2   82   AC  ...      byte i
+ *     plane 7 (80)          0    1    1    1    1    1           bit i of plane j is bit j of byte i
+ *     plane 6 (40)          1    1    0    1    0    0
+ *     plane 5 (20)          0    0    1    1    0    1
+ *     ...
+ *     ends of sequences     1    0    1    0    0    1           logic on the planes, for all 32 bytes at once
+ *
+ * The rules are those of src/cpu/utf8_rules.h: which sequence a byte belongs to shows in the three bytes before it and the one after it, so
+ * a window of 32 bytes tells the ends of sequences at its bits 3 to 30, and nothing is carried. Cost: 64 operations to turn bytes into
+ * planes (16 byte permutes, then three rounds of swaps), about 45 for the rules; comparing bytes four at a time inside 32-bit words takes
+ * more, and one byte a lane many times that. Freestanding. Source: Unicode Standard, table 3-7; the transposition: Warren, Hacker's
+ * Delight, 7-3. */
+#ifndef UPSWEEP_CUDA_UTF8_RULES_CUH
+#define UPSWEEP_CUDA_UTF8_RULES_CUH
+
+enum { UTF8_WINDOW_NBYTES = 32, UTF8_WINDOW_WORDS = 8 };
+
+/* ---- planes ------------------------------------------------------------------------------------------------------------------ */
+
+struct BitPlanes {
+    uint32_t plane[8];
+};
+
+/* (a & mask) | (b & ~mask), in one operation. */
+static __device__ __forceinline__ uint32_t select_bits(uint32_t a, uint32_t b, uint32_t mask) {
+    uint32_t r;
+    asm("lop3.b32 %0, %1, %2, %3, 0xE4;" : "=r"(r) : "r"(a), "r"(b), "r"(mask));
+    return r;
+}
+
+/* Byte k of x[j] becomes byte j of x[k]. */
+static __device__ __forceinline__ void transpose_bytes(uint32_t (&x)[4]) {
+    const uint32_t a = __byte_perm(x[0], x[1], 0x5140), b = __byte_perm(x[2], x[3], 0x5140);
+    const uint32_t c = __byte_perm(x[0], x[1], 0x7362), d = __byte_perm(x[2], x[3], 0x7362);
+    x[0] = __byte_perm(a, b, 0x5410);
+    x[1] = __byte_perm(a, b, 0x7632);
+    x[2] = __byte_perm(c, d, 0x5410);
+    x[3] = __byte_perm(c, d, 0x7632);
+}
+
+/* The bits of a that are not in mask change places with those of b, k bits lower, that are. */
+static __device__ __forceinline__ void swap_bits(uint32_t &a, uint32_t &b, int k, uint32_t mask) {
+    const uint32_t new_a = select_bits(a, b << k, mask);
+    b = select_bits(a >> k, b, mask);
+    a = new_a;
+}
+
+static __device__ __forceinline__ BitPlanes planes_of(const uint32_t (&word)[UTF8_WINDOW_WORDS]) {
+    uint32_t even[4] = {word[0], word[2], word[4], word[6]}, odd[4] = {word[1], word[3], word[5], word[7]};
+    transpose_bytes(even);
+    transpose_bytes(odd);
+    BitPlanes x; /* now byte b of x.plane[k] is byte 8 * b + k: four squares of 8 x 8 bits to transpose */
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        x.plane[k] = even[k];
+        x.plane[k + 4] = odd[k];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) swap_bits(x.plane[k], x.plane[k + 4], 4, 0x0F0F0F0Fu);
+#pragma unroll
+    for (int k = 0; k < 8; k += k % 4 == 1 ? 3 : 1) swap_bits(x.plane[k], x.plane[k + 2], 2, 0x33333333u);
+#pragma unroll
+    for (int k = 0; k < 8; k += 2) swap_bits(x.plane[k], x.plane[k + 1], 1, 0x55555555u);
+    return x;
+}
+
+/* ---- ends of sequences ------------------------------------------------------------------------------------------------------- */
+
+/* Right at bits 3 to 30 of a window. */
+struct Utf8Ends {
+    uint32_t ascii, of_2, of_3, of_4; /* well-formed ones, by their length */
+    uint32_t bad;                     /* ill-formed ones */
+    uint32_t bad_2, bad_3;            /* those of two or three bytes, of three */
+};
+
+static __device__ __forceinline__ Utf8Ends find_ends(const BitPlanes &x) {
+    const uint32_t p0 = x.plane[0], p1 = x.plane[1], p2 = x.plane[2], p3 = x.plane[3], p4 = x.plane[4], p5 = x.plane[5];
+    const uint32_t lead = x.plane[7] & x.plane[6], continuation = x.plane[7] & ~x.plane[6], next = continuation >> 1;
+    const uint32_t low_123 = p3 | p2 | p1; /* one of these bits is set */
+    const uint32_t lead_2 = lead & ~p5 & (p4 | low_123), lead_3 = lead & p5 & ~p4;
+    const uint32_t lead_4 = lead & p5 & p4 & ~p3 & ~(p2 & (p1 | p0));
+    const uint32_t from_a0 = p5 >> 1, from_90 = (p5 | p4) >> 1; /* if the next byte is a continuation: is it A0.., 90.. or more? */
+    const uint32_t is_x0 = ~(low_123 | p0), is_xd = p3 & p2 & ~p1 & p0;
+    /* Leads with a good second byte: not E0 80..9F, ED A0..BF, F0 80..8F, F4 90..BF. */
+    const uint32_t second_2 = lead_2 & next;
+    const uint32_t second_3 = lead_3 & next & ~(is_x0 & ~from_a0) & ~(is_xd & from_a0);
+    const uint32_t second_4 = lead_4 & next & ~(is_x0 & ~from_90) & ~(p2 & from_90);
+    const uint32_t covered_2 = (second_2 | second_3 | second_4) << 1;
+    const uint32_t covered_3 = continuation & (second_3 | second_4) << 2;
+    const uint32_t third_of_4 = continuation & second_4 << 2;
+    const uint32_t covered_4 = continuation & third_of_4 << 1;
+    const uint32_t bad_2 = (second_3 | second_4) << 1 & ~next, bad_3 = third_of_4 & ~next;
+    Utf8Ends e;
+    e.ascii = ~x.plane[7];
+    e.of_2 = second_2 << 1;
+    e.of_3 = covered_3 & ~third_of_4;
+    e.of_4 = covered_4;
+    e.bad_3 = bad_3;
+    e.bad_2 = bad_2 | bad_3;
+    e.bad = (lead & ~(second_2 | second_3 | second_4)) | e.bad_2 | (continuation & ~(covered_2 | covered_3 | covered_4));
+    return e;
+}
+
+/* ---- one character ----------------------------------------------------------------------------------------------------------- */
+
+/* A tail: the four bytes of a text that end with a given one, that one lowest. Where a well-formed sequence ends, its tail is all that is
+ * needed; U+FFFD has this one. */
+enum { UTF8_TAIL_FFFD = 0x00EFBFBD };
+
+/* The tail of byte 3 + i of a window; i is a constant after unrolling. */
+static __device__ __forceinline__ uint32_t tail_of(const uint32_t (&word)[UTF8_WINDOW_WORDS], int i) {
+    const int k = i / 4, o = i % 4;
+    return __byte_perm(word[k], o != 0 ? word[k + 1] : 0, (unsigned)((o + 3) | (o + 2) << 4 | (o + 1) << 8 | o << 12));
+}
+
+static __device__ __forceinline__ uint32_t utf32_of_tail(uint32_t tail) {
+    if ((tail & 0x80) == 0) return tail & 0x7F;
+    const uint32_t code = (tail & 0x3F) | (tail >> 2 & 0xFC0) | (tail >> 4 & 0x3F000) | (tail >> 6 & 0x1C0000);
+    const bool of_2 = (tail & 0x4000) != 0, of_3 = (tail & 0x400000) != 0; /* is the byte before, the one before that, a lead? */
+    return code & (of_2 ? 0x7FFu : of_3 ? 0xFFFFu : 0x1FFFFFu);
+}
+
+/* A sequence of four makes two units: the high one where its third byte is, the low one at its end. */
+static __device__ __forceinline__ uint32_t utf16_of_tail(uint32_t tail) {
+    if ((tail & 0x80) == 0) return tail & 0x7F;
+    const uint32_t code = (tail & 0x3F) | (tail >> 2 & 0xFC0) | (tail >> 4 & 0xF000);
+    if (tail & 0x4000) return code & 0x7FF;
+    if ((tail & 0x400000) == 0) return 0xDC00 | (code & 0x3FF);
+    if ((tail & 0x100000) == 0) return code;
+    return 0xD7C0 + ((tail >> 4 & 3) | (tail >> 6 & 0xFC) | (tail >> 8 & 0x700)); /* D800 + ((code - 10000) >> 10) */
+}
+
+static __device__ __forceinline__ bool is_scalar(uint32_t code) { return code <= 0x10FFFF && code >> 11 != 0xD800 >> 11; }
+static __device__ __forceinline__ bool is_high_surrogate(uint32_t unit) { return unit >> 10 == 0xD800 >> 10; }
+static __device__ __forceinline__ bool is_low_surrogate(uint32_t unit) { return unit >> 10 == 0xDC00 >> 10; }
+
+static __device__ __forceinline__ uint32_t utf8_length(uint32_t code) { return 1u + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000); }
+
+/* The bytes of a code point, the first one lowest. */
+static __device__ __forceinline__ uint32_t utf8_of(uint32_t code) {
+    const uint32_t last = 0x80 | (code & 0x3F), third = 0x80 | (code >> 6 & 0x3F), second = 0x80 | (code >> 12 & 0x3F);
+    if (code < 0x80) return code;
+    if (code < 0x800) return (0xC0 | code >> 6) | last << 8;
+    if (code < 0x10000) return (0xE0 | code >> 12) | third << 8 | last << 16;
+    return (0xF0 | code >> 18) | second << 8 | third << 16 | last << 24;
+}
+
+#endif

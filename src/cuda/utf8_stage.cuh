@@ -1,0 +1,136 @@
+/* utf8_stage.cuh: how text comes into shared memory and leaves it: 16 bytes at a time, whatever begins or ends where. */
+#ifndef UPSWEEP_CUDA_UTF8_STAGE_CUH
+#define UPSWEEP_CUDA_UTF8_STAGE_CUH
+
+#include "utf8_report.cuh"
+
+/* ---- in ---------------------------------------------------------------------------------------------------------------------- */
+
+/* 16 bytes of the text from `at` on; zeros for what is not in [begin, end). */
+static __device__ inline uint4 load_some_bytes(const Utf8Args &args, int64_t at, uint64_t end) {
+    Vector<uint8_t, 16> v;
+    for (int i = 0; i < 16; i++) v.item[i] = at + i >= (int64_t)args.begin && at + i < (int64_t)end ? args.in[at + i] : 0;
+    return pack(v);
+}
+
+/* By all threads of a CTA: VECTORS times 16 bytes from `at` on, a multiple of 16. inner: all of it is text. */
+template <int THREADS, int VECTORS>
+static __device__ __forceinline__ void stage_text(unsigned char *text, const Utf8Args &args, int64_t at, uint64_t end, bool inner) {
+    enum { ROUNDS = VECTORS / THREADS };
+    uint4 *const to = (uint4 *)text;
+    if (!inner) {
+        for (int v = (int)threadIdx.x; v < VECTORS; v += THREADS) to[v] = load_some_bytes(args, at + 16 * v, end);
+        return;
+    }
+    const uint4 *const from = (const uint4 *)(args.in + at);
+    uint4 data[ROUNDS + 1];
+    const bool one_more = (int)threadIdx.x < VECTORS % THREADS;
+#pragma unroll
+    for (int i = 0; i < ROUNDS; i++) data[i] = __ldcs(from + i * THREADS + threadIdx.x); /* all loads leave together */
+    if (one_more) data[ROUNDS] = from[ROUNDS * THREADS + threadIdx.x];
+#pragma unroll
+    for (int i = 0; i < ROUNDS; i++) to[i * THREADS + threadIdx.x] = data[i];
+    if (one_more) to[ROUNDS * THREADS + threadIdx.x] = data[ROUNDS];
+}
+
+/* The bits of a window of 32 bytes at `at` that lie in the span. `at` may be a little less than zero. */
+static __device__ __forceinline__ uint32_t window_bits(uint64_t at, TextSpan span) {
+    const int64_t before = (int64_t)(span.first - at), until = (int64_t)(span.end - at);
+    const uint32_t from = before <= 0 ? ~0u : before >= 32 ? 0 : ~0u << before;
+    return until <= 0 ? 0 : until >= 32 ? from : from & ~(~0u << until);
+}
+
+/* ---- between ------------------------------------------------------------------------------------------------------------------ */
+
+/* Notes the ill-formed sequences of a window that begins `offset` bytes after its tile. */
+static __device__ __forceinline__ void take_bad(Utf8Found &found, const Utf8Ends &ends, uint32_t bad, int offset) {
+    if (bad == 0) return;
+    const uint32_t first = bad & (0 - bad);
+    const int at = __ffs((int)bad) - 1 - ((first & ends.bad_2) != 0) - ((first & ends.bad_3) != 0);
+    found.sequences += (uint32_t)__popc(bad);
+    found.units += (uint32_t)(__popc(bad) + __popc(bad & ends.bad_2) + __popc(bad & ends.bad_3));
+    found.first = min(found.first, (uint32_t)(UTF8_PLACE_ZERO + offset + at));
+}
+
+/* row: this lane's counts of all rows, two packed in a register; becomes those of the whole rows, and `before` those of the lanes before
+ * this one. Returns the sum over all rows. */
+template <int ROWS, int PAIRS>
+static __device__ __forceinline__ uint32_t scan_packed_rows(uint32_t (&before)[PAIRS], uint32_t (&row)[PAIRS], int lane) {
+    uint32_t total = 0;
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) before[i] = row[i];
+    warp_scan_rows<Add<uint32_t>>(row, lane);
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) {
+        before[i] = row[i] - before[i];
+        row[i] = __shfl_sync(ALL_LANES, row[i], 31);
+        total += (row[i] & 0xFFFF) + (row[i] >> 16);
+    }
+    return total;
+}
+
+/* ---- out --------------------------------------------------------------------------------------------------------------------- */
+
+/* Four bytes of shared memory from any address on. */
+static __device__ __forceinline__ uint32_t bytes_at(const unsigned char *p) {
+    const uint32_t *word = (const uint32_t *)((uintptr_t)p & ~(uintptr_t)3);
+    return __funnelshift_r(word[0], word[1], (uint32_t)((uintptr_t)p % 4) * 8);
+}
+
+static __device__ __forceinline__ uint32_t swap_units(uint32_t two, bool swap) { return swap ? __byte_perm(two, 0, 0x2301) : two; }
+
+/* 16 bytes of code units from as many bytes of ASCII. */
+template <int UNIT> static __device__ __forceinline__ uint4 widen(const unsigned char *text, bool swap) {
+    const uint32_t a = bytes_at(text);
+    if constexpr (UNIT == 4)
+        return {a & 0xFF, __byte_perm(a, 0, 0x4441), __byte_perm(a, 0, 0x4442), a >> 24};
+    else {
+        const uint32_t b = bytes_at(text + 4), low = swap ? 0x1404 : 0x4140, high = swap ? 0x3424 : 0x4342;
+        return {__byte_perm(a, 0, low), __byte_perm(a, 0, high), __byte_perm(b, 0, low), __byte_perm(b, 0, high)};
+    }
+}
+
+static __device__ __forceinline__ uint32_t two_units(uint32_t first_tail, uint32_t second_tail, bool swap) {
+    return swap_units(utf16_of_tail(first_tail) | utf16_of_tail(second_tail) << 16, swap);
+}
+
+/* 16 bytes of code units from as many tails. */
+template <int UNIT> static __device__ __forceinline__ uint4 decode(const uint32_t *tails, bool swap) {
+    const uint4 a = ((const uint4 *)tails)[0];
+    if constexpr (UNIT == 4)
+        return {utf32_of_tail(a.x), utf32_of_tail(a.y), utf32_of_tail(a.z), utf32_of_tail(a.w)};
+    else {
+        const uint4 b = ((const uint4 *)tails)[1];
+        return {two_units(a.x, a.y, swap), two_units(a.z, a.w, swap), two_units(b.x, b.y, swap), two_units(b.z, b.w, swap)};
+    }
+}
+
+/* Stores those units of the vector at place i that lie in [begin, end); `to` is aligned. */
+template <int UNIT>
+static __device__ __forceinline__ void store_inside(unsigned char *to, uint4 units, uint32_t i, uint32_t begin, uint32_t end) {
+    if (i >= begin && i + 16 / UNIT <= end) {
+        __stcs((uint4 *)to, units);
+        return;
+    }
+    const uint32_t word[4] = {units.x, units.y, units.z, units.w};
+#pragma unroll
+    for (uint32_t k = 0; k < 16 / UNIT; k++) {
+        if (i + k < begin || i + k >= end) continue;
+        if constexpr (UNIT == 4) ((uint32_t *)to)[k] = word[k];
+        if constexpr (UNIT == 2) ((uint16_t *)to)[k] = (uint16_t)(word[k / 2] >> k % 2 * 16);
+        if constexpr (UNIT == 1) to[k] = (uint8_t)(word[k / 4] >> k % 4 * 8);
+    }
+}
+
+/* By all lanes of a warp: nbytes from shared memory, wherever they lie in it, to dst. Reads up to 15 bytes before and 20 behind them. */
+static __device__ __forceinline__ void store_bytes(unsigned char *dst, const unsigned char *s_src, uint32_t nbytes, int lane) {
+    const uint32_t skew = (uint32_t)((uintptr_t)dst % 16), end = skew + nbytes;
+    dst -= skew;
+    s_src -= skew;
+    for (uint32_t i = (uint32_t)lane * 16; i < end; i += 512) {
+        const unsigned char *p = s_src + i;
+        store_inside<1>(dst + i, {bytes_at(p), bytes_at(p + 4), bytes_at(p + 8), bytes_at(p + 12)}, i, skew, end);
+    }
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* test_cuda_utf8.c: text in CUDA graphs that are replayed on changing data, with plain calls in between: what a call leaves in control
+ * memory must be as the next one wants it, whether it found ill-formed text or none. */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+
+#include "harness.h"
+#include "paths.h"
+#include "utf8_oracle.h"
+
+enum { TEXT_N = 100003, REPLAYS = 24 };
+
+static void cuda_ok(cudaError_t error, const char *call, int line) {
+    if (!check(error == cudaSuccess, call, __FILE__, line)) printf("    %s\n", cudaGetErrorString(error));
+}
+#define CUDA_OK(call) cuda_ok((call), #call, __LINE__)
+
+static const struct conversion conversions[] = {
+    {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF32, .options.skip_bom = 1},
+    {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF16BE, .options = {.on_error = UPSWEEP_STRICT, .more = 1}},
+    {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF8, .options.on_error = UPSWEEP_REMOVE},
+    {.from = UPSWEEP_UTF16LE, .to = UPSWEEP_UTF8, .options.more = 1},
+    {.from = UPSWEEP_UTF32, .to = UPSWEEP_UTF8, .options.on_error = UPSWEEP_STRICT},
+};
+enum { CONVERSIONS = sizeof conversions / sizeof *conversions };
+
+struct text_case {
+    upsweep_context *ctx;
+    cudaStream_t stream;
+    struct conversion c;
+    unsigned char *in, *out;      /* 4 * TEXT_N bytes each */
+    upsweep_utf8_report *reports; /* [2]: of the conversion, and of the same without output */
+};
+
+static void *device_alloc(upsweep_context *ctx, size_t nbytes) {
+    void *p = NULL;
+    CHECK_OK(upsweep_alloc(ctx, &p, nbytes));
+    return p;
+}
+
+static void convert(struct text_case *t) {
+    upsweep_utf8_options options = t->c.options;
+    const uint64_t capacity = 4 * TEXT_N / upsweep_encoding_nbytes(t->c.to);
+    options.encoding = t->c.from == UPSWEEP_UTF8 ? t->c.to : t->c.from;
+    for (int i = 0; i < 2; i++)
+        CHECK_OK((t->c.from == UPSWEEP_UTF8 ? upsweep_utf8_decode : upsweep_utf8_encode)(
+            t->ctx, i == 0 ? t->out : NULL, i == 0 ? capacity : 0, t->reports + i, t->in, TEXT_N, &options));
+}
+
+/* Text of all code points, of which one in 2^damage is then overwritten at random; 0: none is. */
+static void make_text(unsigned char *in, upsweep_encoding encoding, unsigned damage, struct rng *rng) {
+    const size_t nbytes = upsweep_encoding_nbytes(encoding);
+    unsigned char one[8];
+    memset(in, 0, TEXT_N * nbytes);
+    for (uint64_t k = 0; k + 4 <= TEXT_N;) k += oracle_put(in + k * nbytes, (uint32_t)rng_below(rng, 0xD800), encoding);
+    for (uint64_t hits = damage == 0 ? 0 : TEXT_N >> damage; hits > 0; hits--) {
+        rng_fill(rng, one, sizeof one);
+        memcpy(in + rng_below(rng, TEXT_N) * nbytes, one, nbytes);
+    }
+}
+
+static void check_results(struct text_case *t, const unsigned char *in) {
+    static unsigned char got[4 * TEXT_N];
+    upsweep_utf8_report reports[2];
+    const struct expected e = oracle_utf8(in, TEXT_N, t->c);
+    CHECK_OK(upsweep_download(t->ctx, reports, t->reports, sizeof reports));
+    CHECK_OK(upsweep_download(t->ctx, got, t->out, sizeof got));
+    CHECK_SAME(reports, &e.report, 1, sizeof *reports);
+    CHECK_SAME(got, e.out, e.report.written, upsweep_encoding_nbytes(t->c.to));
+    CHECK(reports[1].needed == e.report.needed && reports[1].written == 0 && reports[1].error_at == e.report.error_at);
+    oracle_free(&e);
+}
+
+static void test_graph(struct text_case *t) {
+    static unsigned char in[4 * TEXT_N];
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    struct rng rng = {(uint64_t)t->c.from};
+    CUDA_OK(cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    convert(t);
+    CUDA_OK(cudaStreamEndCapture(t->stream, &graph));
+    CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int replay = 0; replay < REPLAYS && exec; replay++) {
+        make_text(in, t->c.from, replay % 3 == 0 ? 0 : (unsigned)replay % 16 + 1, &rng);
+        CHECK_OK(upsweep_upload(t->ctx, t->in, in, sizeof in));
+        CUDA_OK(cudaGraphLaunch(exec, t->stream));
+        check_results(t, in);
+        if (replay % 7 == 0) convert(t);
+    }
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    CUDA_OK(cudaGraphDestroy(graph));
+}
+
+static void test_path(int path) {
+    struct text_case t = {.ctx = NULL};
+    CUDA_OK(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
+    const upsweep_options options = {.size = sizeof options, .stream = t.stream};
+    t.ctx = open_path(path, &options);
+    if (!CHECK(t.ctx != NULL)) return;
+    t.in = device_alloc(t.ctx, 4 * TEXT_N);
+    t.out = device_alloc(t.ctx, 4 * TEXT_N);
+    t.reports = device_alloc(t.ctx, 2 * sizeof *t.reports);
+    for (int i = 0; i < CONVERSIONS; i++) {
+        t.c = conversions[i];
+        case_begin("graph of %s to %s on path '%s'", upsweep_encoding_name(t.c.from), upsweep_encoding_name(t.c.to), path_names[path]);
+        test_graph(&t);
+    }
+    upsweep_free(t.ctx, t.in);
+    upsweep_free(t.ctx, t.out);
+    upsweep_free(t.ctx, t.reports);
+    upsweep_close(t.ctx);
+    CUDA_OK(cudaStreamDestroy(t.stream));
+}
+
+int main(void) {
+    harness_begin(false);
+    if (!backend_wanted("cuda")) skip("cuda");
+    for (int path = 0; path < PATHS && backend_wanted("cuda"); path++) test_path(path);
+    return harness_end();
+}
