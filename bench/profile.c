@@ -24,7 +24,7 @@ static const char help_text[] =
     "\n"
     "Options:\n"
     "  -n, --size N          elements, 1 to 2^32 - 1 (default 2^24)\n"
-    "      --block-size B    threads of a CUDA block: a power of two, 32 to 1024 (default 256)\n"
+    "      --block-size B    threads of a CUDA block: a power of two, 16 to 1024 (default 256)\n"
     "  -h, --help            print this text\n";
 
 struct profile {
@@ -178,7 +178,7 @@ static int parse_profile_options(struct profile *profile, int argc, char **argv)
             return close_stdout(EXIT_GOOD);
         }
         if (letter == 'n' && !parse_count("size", optarg, 1, UINT32_MAX, &profile->n)) return EXIT_ERROR;
-        if (letter == 'B' && !parse_count("block-size", optarg, 32, 1024, &profile->block_size)) return EXIT_ERROR;
+        if (letter == 'B' && !parse_count("block-size", optarg, 16, 1024, &profile->block_size)) return EXIT_ERROR;
         if (letter != '?') continue;
         complain("profile", "%s is unknown, or lacks its argument (see upsweep profile --help)", argv[optind - 1]);
         return EXIT_ERROR;

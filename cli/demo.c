@@ -36,7 +36,7 @@ static const char help_text[] =
     "  -n, --size N          elements, 1 to 2^32 - 1 (default 65536)\n"
     "  -s, --seed S          start of the random numbers (default 1); the same seed gives the same input\n"
     "  -b, --backend B       auto (the default): all that this machine can run; cpu; cuda; all: both, or an error\n"
-    "      --block-size B    threads of a CUDA block in the rungs that let one choose: a power of two, 32 to 1024 (default 256)\n"
+    "      --block-size B    threads of a CUDA block in the rungs that let one choose: a power of two, 16 to 1024 (default 256)\n"
     "  -h, --help            print this text\n"
     "\n"
     "Times are of the work alone: no allocation, no transfer. Each rung runs twice and the faster run counts, as the first loads code.\n"
@@ -57,7 +57,7 @@ static bool parse_backend(struct demo *demo, const char *text) {
 
 static bool parse_block_size(struct demo *demo, const char *text) {
     uint64_t value = 0;
-    if (!parse_count("block-size", text, 32, 1024, &value)) return false;
+    if (!parse_count("block-size", text, 16, 1024, &value)) return false;
     if ((value & (value - 1)) != 0) return complain("demo", "--block-size is a power of two, not %s", text);
     demo->block_size = (uint32_t)value;
     return true;

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-/* No device and no host of today holds so many elements; with them even blocks of 32 threads are fewer than the 2^31 - 1 that a grid may
+/* No device and no host of today holds so many elements; with them even blocks of 16 threads are fewer than the 2^31 - 1 that a grid may
  * have, after the padding to a power of two. */
-#define MAX_N (UINT64_C(1) << 35)
+#define MAX_N (UINT64_C(1) << 34)
 
 /* ---- the table --------------------------------------------------------------------------------------------------------------- */
 
@@ -92,8 +92,8 @@ const char *ladder_missing(enum ladder_backend backend) {
 static bool check(const struct ladder_rung *rung, struct ladder_job *job) {
     const uint32_t block = job->block_size;
     if (job->n > MAX_N) return ladder_fail(job, "%ju elements are too many", (uintmax_t)job->n);
-    if (block < 32 || block > 1024 || (block & (block - 1)) != 0)
-        return ladder_fail(job, "the block size is a power of two from 32 to 1024, not %u", (unsigned)block);
+    if (block < 16 || block > 1024 || (block & (block - 1)) != 0)
+        return ladder_fail(job, "the block size is a power of two from 16 to 1024, not %u", (unsigned)block);
     if (job->num_bits > 32) return ladder_fail(job, "an element has no %u bits", (unsigned)job->num_bits);
     if (job->num_bits < 32 && rung->primitive == LADDER_SORT && !(rung->params & LADDER_NUM_BITS))
         return ladder_fail(job, "%s sorts by all bits only", rung->name);

@@ -53,7 +53,7 @@ struct ladder_job {
     int32_t *out;      /* [n], in host memory, apart from in */
     uint64_t n;
 
-    uint32_t block_size; /* threads of a CUDA block: a power of two, 32 to 1024; 0: 256 */
+    uint32_t block_size; /* threads of a CUDA block: a power of two, 16 to 1024 (16: half of each warp idles); 0: 256 */
     uint32_t nthreads;   /* threads of the CPU; 0: as many as there are */
     uint32_t num_bits;   /* 1 to 32; 0: 32 */
     uint32_t repeats;    /* how often the timed part is done; 0: once */

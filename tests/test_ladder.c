@@ -94,7 +94,7 @@ static void check_reference(void) {
 
 /* A rung on in [n], with all the parameters it has. */
 static void check_parameters(const struct ladder_rung *rung, const int32_t *in, uint64_t n, int32_t *expected) {
-    static const uint32_t blocks[] = {256, 32, 64, 1024}, threads[] = {0, 1, 2, 3, 8}, bits[] = {32, 1, 5, 31};
+    static const uint32_t blocks[] = {256, 16, 32, 1024}, threads[] = {0, 1, 2, 3, 8}, bits[] = {32, 1, 5, 31};
     const uint32_t nblocks = rung->params & LADDER_BLOCK_SIZE ? 4 : 1, nthreads = rung->params & LADDER_THREADS ? 5 : 1;
     const uint32_t nbits = rung->params & LADDER_NUM_BITS ? 4 : 1;
     for (uint32_t i = 0; i < nblocks * nthreads * nbits; i++) {
@@ -127,7 +127,7 @@ static void check_sizes(const struct ladder_rung *rung) {
 
 static void check_rejected(const struct ladder_rung *rung) {
     int32_t out[8] = {CANARY};
-    const struct ladder_job wrong[] = {{.block_size = 16}, {.block_size = 48}, {.block_size = 2048}, {.num_bits = 33}};
+    const struct ladder_job wrong[] = {{.block_size = 8}, {.block_size = 48}, {.block_size = 2048}, {.num_bits = 33}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct ladder_job job = wrong[i];
         job.in = in8;
