@@ -1,9 +1,9 @@
 /* bench.h: the benchmark: what its files share. Every rung of the ladder, the library and its peers, measured side by side.
  *
- * The way of a run: plan.c turns named grids (and the command line) into points, one for each combination of the axes; subjects.c lists
- * what can be measured; data.c makes the input of a point; measure.c runs a subject on it, has check.c look at the result, and only then
- * takes samples through one of two places (place_cpu.c, place_cuda.c); report.c writes a row: a table for people, JSON lines and CSV for
- * machines.
+ * The way of a run: plan.c turns the named grids of grids.c (and the command line, settings.c) into points, one for each combination of the
+ * axes; subjects.c lists what can be measured; data.c and text.c make the input of a point; measure.c runs a subject on it, has check.c or
+ * check_text.c look at the result, and only then takes samples through one of two places (place_cpu.c, place_cuda.c); report.c writes a
+ * row: a table for people, JSON lines and CSV for machines.
  *
  * What is measured: the call alone. Allocations, transfers and the growth of scratch come before; inputs are random, outputs poisoned.
  * Samples are taken until their median is steady or the time for a row is up. x_copy compares each row with the fastest copy, on the same
@@ -31,15 +31,28 @@ extern "C" {
     X(COMPACT_FLAGS, "compact_flags") \
     X(PARTITION, "partition")         \
     X(SORT, "sort")                   \
-    X(SORT_PAIRS, "sort_pairs")
+    X(SORT_PAIRS, "sort_pairs")       \
+    X(UTF8_DECODE, "utf8_decode")     \
+    X(UTF8_ENCODE, "utf8_encode")     \
+    X(UTF8_VALIDATE, "utf8_validate") \
+    X(UTF8_COUNT, "utf8_count")
 
-/* few: fifty values; runs: kept and dropped elements in runs of a few hundred */
+/* Of elements. few: fifty values; runs: kept and dropped elements in runs of a few hundred.
+ * Of text: its script (text.c). bad: Chinese with one unit in a hundred overwritten; random: random bytes or units. */
 #define DISTRIBUTION_TABLE(X) \
     X(UNIFORM, "uniform")     \
     X(RUNS, "runs")           \
     X(SORTED, "sorted")       \
     X(REVERSED, "reversed")   \
-    X(FEW, "few")
+    X(FEW, "few")             \
+    X(ASCII, "ascii")         \
+    X(FRENCH, "french")       \
+    X(RUSSIAN, "russian")     \
+    X(CHINESE, "chinese")     \
+    X(EMOJI, "emoji")         \
+    X(MIXED, "mixed")         \
+    X(BAD, "bad")             \
+    X(RANDOM, "random")
 
 #define BENCH_ENUMERATOR(e, name) e,
 enum primitive { PRIMITIVE_TABLE(BENCH_ENUMERATOR) PRIMITIVE_COUNT };
@@ -53,41 +66,54 @@ enum cache { HOT, COLD };
  * calls, which leaves out the time that the host needs to launch them. */
 enum method { BY_CLOCK, BY_EVENTS, BY_GRAPH };
 
+/* What does not apply to a primitive is 0; keep is 100 then. */
 struct point {
     enum primitive primitive;
-    upsweep_type type; /* of elements or keys; values of pairs are u32 */
-    uint64_t n;
-    uint32_t keep; /* percent; what does not select has 100 */
+    upsweep_type type; /* of elements or keys; values of pairs are u32; text is u8 */
+    uint64_t n;        /* elements; of text, bytes of UTF-8 */
+    uint32_t keep;     /* percent; what does not select has 100 */
     enum distribution distribution;
     uint32_t block_size, nthreads, num_bits; /* 0: the default */
     enum cache cache;
+    upsweep_encoding encoding; /* of text, the other side */
+    upsweep_on_error mode;
 };
 
 const char *primitive_name(enum primitive primitive);
 const char *distribution_name(enum distribution distribution);
 size_t point_item_nbytes(const struct point *point);
-bool point_selects(const struct point *point); /* compact, compact_flags, partition */
-bool point_sorts(const struct point *point);   /* sort, sort_pairs */
+bool point_selects(const struct point *point);  /* compact, compact_flags, partition */
+bool point_sorts(const struct point *point);    /* sort, sort_pairs */
+bool point_is_text(const struct point *point);  /* utf8_* */
+bool point_converts(const struct point *point); /* utf8_decode, utf8_encode */
 
-/* The bytes that any algorithm has to move: what it must read once and what it must write once. */
-double point_nbytes(const struct point *point, uint64_t kept);
+/* Is there such a point? Scripts are for text, sorted keys for sorts; and what stops at the first error is measured on good text. */
+bool point_makes_sense(const struct point *point);
 
 /* ---- the plan (plan.c) ------------------------------------------------------------------------------------------------------- */
 
-/* X(enumerator, option, argument, help): options. Source, algorithm and backend select within a grid, the others replace its axis. */
-#define AXIS_TABLE(X)                                                                                             \
-    X(AXIS_PRIMITIVE, "primitive", "LIST", "scan, compact, compact_flags, partition, sort, sort_pairs")           \
-    X(AXIS_SOURCE, "source", "LIST", "ladder: the rungs of the ladder; calls: the library and its peers, closer") \
-    X(AXIS_ALGORITHM, "algorithm", "LIST", "only these, as upsweep, cub, naive, std::sort")                       \
-    X(AXIS_BACKEND, "backend", "LIST", "cpu, cuda")                                                               \
-    X(AXIS_TYPE, "type", "LIST", "i32, u8, f64, ...")                                                             \
-    X(AXIS_SIZE, "size", "LIST", "elements: 1000, 2^20, 2^20-3, and 2^3..2^28 for all powers of two between")     \
-    X(AXIS_KEEP, "keep", "LIST", "percent of the elements that are kept")                                         \
-    X(AXIS_DISTRIBUTION, "distribution", "LIST", "uniform, runs, sorted, reversed, few")                          \
-    X(AXIS_BLOCK_SIZE, "block-size", "LIST", "threads of a CUDA block, where one can choose")                     \
-    X(AXIS_THREADS, "threads", "LIST", "CPU threads; 0: as many as there are; 1..0: powers of two up to that")    \
-    X(AXIS_NUM_BITS, "num-bits", "LIST", "bits to sort by; 0: all")                                               \
-    X(AXIS_CACHE, "cache", "LIST", "hot, cold")
+/* X(enumerator, option, help): options. Source, algorithm and backend select within a grid, the others replace its axis. */
+#define AXIS_TABLE(X)                                                                                         \
+    X(AXIS_PRIMITIVE, "primitive",                                                                            \
+      "scan, compact, compact_flags, partition, sort, sort_pairs, utf8_decode, utf8_encode, utf8_validate, "  \
+      "utf8_count")                                                                                           \
+    X(AXIS_SOURCE, "source", "ladder: the rungs of the ladder; calls: the library and its peers, closer")     \
+    X(AXIS_ALGORITHM, "algorithm", "only these, as upsweep, cub, naive, std::sort")                           \
+    X(AXIS_BACKEND, "backend", "cpu, cuda")                                                                   \
+    X(AXIS_TYPE, "type", "i32, u8, f64, ...")                                                                 \
+    X(AXIS_SIZE, "size",                                                                                      \
+      "elements, or bytes of UTF-8: 1000, 2^20, 2^20-3; 2^3..2^28: all powers of two between; 2^3..2^28/4: "  \
+      "four sizes for each doubling")                                                                         \
+    X(AXIS_KEEP, "keep", "percent of the elements that are kept")                                             \
+    X(AXIS_DISTRIBUTION, "distribution",                                                                      \
+      "elements: uniform, runs, sorted, reversed, few; text: ascii, french, russian, chinese, emoji, mixed, " \
+      "bad, random")                                                                                          \
+    X(AXIS_ENCODING, "encoding", "the other side of text: utf32, utf16le, utf16be, utf8 (decode: clean)")     \
+    X(AXIS_MODE, "mode", "what becomes of ill-formed text: replace, remove, strict")                          \
+    X(AXIS_BLOCK_SIZE, "block-size", "threads of a CUDA block, where one can choose")                         \
+    X(AXIS_THREADS, "threads", "CPU threads; 0: as many as there are; 1..0: powers of two up to that")        \
+    X(AXIS_NUM_BITS, "num-bits", "bits to sort by; 0: all")                                                   \
+    X(AXIS_CACHE, "cache", "hot, cold")
 
 #define BENCH_ENUMERATOR(e, ...) e,
 enum axis { AXIS_TABLE(BENCH_ENUMERATOR) AXIS_COUNT };
@@ -98,36 +124,107 @@ struct grid {
     const char *what;
     const char *axis[AXIS_COUNT]; /* NULL: the default of the axis */
     const char *full_size;        /* sizes with --full; NULL: as without */
+    const char *plan;             /* NULL: "figures" */
 };
 
-const struct grid *grid_at(size_t index); /* NULL past the last */
+const struct grid *grid_at(size_t index); /* grids.c, the most important first; NULL past the last */
 
 /* Calls visit(arg, point) for each point of the grid, those with the same input one after the other; stops and returns false when that
  * does. A text that does not parse: false, with a sentence in error. */
 bool grid_walk(const struct grid *grid, bool (*visit)(void *arg, const struct point *point), void *arg, char error[256]);
 
 bool list_has(const char *list, const char *word); /* NULL list: has everything */
+bool list_next(const char **list, char word[64]);  /* takes a word off the front; false at the end */
 
-/* ---- input and check (data.c, check.c) --------------------------------------------------------------------------------------- */
+/* ---- the command line (settings.c) --------------------------------------------------------------------------------------------- */
+
+struct limits {
+    double row_s;   /* samples of a row take no longer than this, but for the first few */
+    double call_ms; /* what would take longer is left out */
+};
+
+struct settings {
+    const char *axis[AXIS_COUNT]; /* NULL: as the grid says */
+    const char *groups;           /* NULL: those of the plan */
+    const char *plan;
+    const char *json_path, *csv_path, *old_path;
+    bool full;
+    double max_s; /* the whole run; 0: no limit */
+    struct limits limits;
+};
+
+/* -1: go on; else the exit status. */
+int settings_parse(struct settings *settings, int argc, char **argv);
+
+/* The grid as this run wants it; false if not at all. */
+bool settings_grid(const struct settings *settings, size_t index, struct grid *grid);
+
+/* ---- blocks (blocks.c): host work on all cores ---------------------------------------------------------------------------------- */
+
+enum { MAX_BLOCKS = 1024 };
+
+/* [0, n) in blocks of one size, which depends on n only. */
+struct blocks {
+    uint64_t n, size;
+    uint32_t count;
+};
+
+struct blocks blocks_of(uint64_t n);
+/* Calls work(arg, block, first, last) once for each block, of the indices [first, last), on any thread. */
+void blocks_run(const struct blocks *blocks, void (*work)(void *arg, uint32_t block, uint64_t first, uint64_t last), void *arg);
+/* Turns a number for each block into the sum of those before it; returns that of all. */
+uint64_t blocks_sum(const struct blocks *blocks, uint64_t values[MAX_BLOCKS]);
+
+/* ---- input and check (data.c, text.c, check.c, check_text.c) ------------------------------------------------------------------- */
+
+/* Memory that is kept from point to point: touching fresh pages would take longer than filling old ones. */
+struct room {
+    void *p;
+    size_t nbytes;
+};
 
 /* In host memory. Floats are small whole numbers, so that their sums are exact and results can be compared bit by bit. */
 struct data {
     struct point point;
-    void *in;         /* [n] */
-    void *out;        /* [n]: results are fetched into it */
+    void *in;         /* [nitems] */
+    void *out;        /* [out_nbytes]: results are fetched into it */
     uint8_t *flags;   /* [n]: for compact_flags, else NULL */
     uint32_t *values; /* [n]: 0, 1, 2, ...: for sort_pairs, else NULL */
     uint32_t *values_out;
-    uint64_t kept;
+    uint64_t nitems; /* n; for utf8_encode, the code units of the text */
+    size_t in_nbytes;
+    size_t out_nbytes; /* room: more than what is written, for text */
+    uint64_t kept;     /* selections: how many elements are */
+    struct room rooms[5];
 };
 
 /* Makes the input of the point, unless data holds that already. False: out of memory. */
 bool data_make(struct data *data, const struct point *point);
 void data_free(struct data *data);
 
+/* The bytes that any algorithm has to move: what it must read once and what it must write once. count: as of check_result(). */
+double necessary_nbytes(const struct data *data, const struct point *point, uint64_t count);
+
+/* Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014: the i-th number of the generator that begins at `seed`. */
+static inline uint64_t random_mix(uint64_t z) {
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+static inline uint64_t random_at(uint64_t seed, uint64_t i) { return random_mix(seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15)); }
+
+/* Writes n bytes of UTF-8 in a script, or what is none of it. */
+void text_fill(uint8_t *out, uint64_t n, enum distribution script);
+/* Overwrites one in a hundred of the code units with a surrogate (BAD), or all with random bits (RANDOM). */
+void text_spoil(void *units, uint64_t nunits, upsweep_encoding encoding, enum distribution script);
+/* Code units that the text becomes; and writes them, if out is not NULL. */
+uint64_t text_convert(void *out, upsweep_encoding encoding, const uint8_t *text, uint64_t n);
+
 /* Is data->out (with values_out and count) the right answer to data->in? If not, a sentence in error.
+ * count: elements kept; code units written, code points counted, or 1 for good text; else n.
  * reversed_rest: a partition may leave the rejected elements in reverse order, as CUB does. */
 bool check_result(const struct data *data, const struct point *point, uint64_t count, bool reversed_rest, char error[256]);
+bool check_text(const struct data *data, const struct point *point, uint64_t count, char error[256]);
 
 /* ---- places: where work runs and how it is timed (place_cpu.c, place_cuda.c) --------------------------------------------------- */
 
@@ -174,11 +271,14 @@ struct call {
     const struct subject *subject;
     const struct place *place;
     struct point point;
+    uint64_t nitems;
     void *in, *out;
+    size_t out_nbytes;
     uint8_t *flags;
     uint32_t *values, *values_out;
     uint64_t *count;
-    void *state; /* of the subject */
+    upsweep_utf8_report *report; /* peers set written, and needed for utf8_count, error_at for utf8_validate */
+    void *state;                 /* of the subject */
     char error[256];
 };
 
@@ -197,11 +297,14 @@ struct subject {
     const struct ladder_rung *rung;
 };
 
-const struct subject *subject_at(size_t index);   /* subjects.c: all of them; NULL past the last */
-const struct subject *library_at(size_t index);   /* library.c */
-const struct subject *std_peer_at(size_t index);  /* peers_std.cpp */
-const struct subject *cuda_peer_at(size_t index); /* peers_cub.cu */
+const struct subject *subject_at(size_t index);      /* subjects.c: all of them; NULL past the last */
+const struct subject *library_at(size_t index);      /* library.c */
+const struct subject *std_peer_at(size_t index);     /* peers_std.cpp */
+const struct subject *cuda_peer_at(size_t index);    /* peers_cub.cu */
+const struct subject *simdutf_peer_at(size_t index); /* peers_simdutf.cpp */
+const struct subject *iconv_peer_at(size_t index);   /* peers_iconv.c */
 bool subject_takes(const struct subject *subject, const struct point *point);
+bool library_has_text(enum ladder_backend backend); /* false: it answers UPSWEEP_ERR_BACKEND to calls on text */
 
 /* ---- measuring (measure.c, copy.c) ------------------------------------------------------------------------------------------- */
 
@@ -213,15 +316,12 @@ struct result {
     double median_ms, min_ms, max_ms;
     double spread; /* (third quartile - first) / median */
     enum method method;
-    uint64_t kept;
+    uint64_t count;            /* as of check_result() */
+    double nbytes;             /* that the call must move */
+    double text_nbytes;        /* of text: its UTF-8 */
     struct ladder_times parts; /* of rungs that time their parts */
     double copy_ms;            /* of a copy of as many bytes as the call must move */
     char error[256];
-};
-
-struct limits {
-    double row_s;   /* samples of a row take no longer than this, but for the first few */
-    double call_ms; /* what would take longer is left out */
 };
 
 /* Samples of a watch, until their median is steady or the time is up; and what they say. */
@@ -237,76 +337,13 @@ void release_arrays(void); /* what measure_call() keeps between calls */
 /* The time of a copy that reads and writes nbytes in all; remembered. 0: failed. */
 double copy_ms(const struct place *place, double nbytes, uint32_t nthreads, enum method method, enum cache cache);
 
-/* ---- rows (report.c, compare.c, machine.c, progress.c) ----------------------------------------------------------------------- */
-
-/* X(field, kind): TEXT, COUNT (a whole number) or REAL; a number that does not apply is NaN, and null in JSON. */
-#define COLUMN_TABLE(X)   \
-    X(group, TEXT)        \
-    X(primitive, TEXT)    \
-    X(algorithm, TEXT)    \
-    X(backend, TEXT)      \
-    X(device, TEXT)       \
-    X(type, TEXT)         \
-    X(op, TEXT)           \
-    X(n, COUNT)           \
-    X(keep, COUNT)        \
-    X(distribution, TEXT) \
-    X(block_size, COUNT)  \
-    X(threads, COUNT)     \
-    X(num_bits, COUNT)    \
-    X(cache, TEXT)        \
-    X(method, TEXT)       \
-    X(samples, COUNT)     \
-    X(ms, REAL)           \
-    X(ms_min, REAL)       \
-    X(ms_max, REAL)       \
-    X(spread, REAL)       \
-    X(map_ms, REAL)       \
-    X(scan_ms, REAL)      \
-    X(scatter_ms, REAL)   \
-    X(items_per_s, REAL)  \
-    X(gb_per_s, REAL)     \
-    X(copy_ms, REAL)      \
-    X(x_copy, REAL)       \
-    X(peer_version, TEXT) \
-    X(version, TEXT)      \
-    X(commit, TEXT)       \
-    X(date, TEXT)
-
-enum { TEXT_LENGTH = 96 };
-typedef char row_TEXT[TEXT_LENGTH];
-typedef double row_COUNT;
-typedef double row_REAL;
-
-struct row {
-#define COLUMN_FIELD(field, kind) row_##kind field;
-    COLUMN_TABLE(COLUMN_FIELD)
-#undef COLUMN_FIELD
-};
-
-void row_fill(struct row *row, const char *group, const struct subject *subject, const struct point *point, const struct result *result);
-bool row_parse(struct row *row, const char *line); /* a line of JSON as row_write_json() makes it; false if it is no row */
-
-struct report;
-struct report *report_open(const char *json_path, const char *csv_path, const char *old_path); /* NULL: complained on stderr */
-bool report_row(struct report *report, const struct row *row);
-bool report_close(struct report *report); /* false: something could not be written */
-void report_group(struct report *report, const struct grid *grid);
-
-/* Rows of an earlier run, to compare with. */
-struct old_rows;
-struct old_rows *old_rows_read(const char *path); /* NULL: complained on stderr */
-void old_rows_free(struct old_rows *old);
-/* The time of the same row there over this one, beyond the noise: +1 faster, -1 slower, 0 the same or not there; *ratio is new over old. */
-int old_rows_compare(const struct old_rows *old, const struct row *row, double *ratio);
+/* ---- the machine (machine.c) --------------------------------------------------------------------------------------------------- */
 
 const char *machine_json(void);                       /* a JSON object: what runs where, built with what */
 const char *device_name(enum ladder_backend backend); /* "NVIDIA H200", "AMD EPYC ..." */
+double free_memory_nbytes(void);                      /* what can be had without driving anything out; infinite if unknown */
 const char *build_commit(void);
 const char *cuda_version_text(void); /* place_cuda.c: of driver and runtime; NULL without CUDA */
-
-void progress_show(uint64_t done, uint64_t total, const char *what);
-void progress_clear(void);
 
 #ifdef __cplusplus
 }

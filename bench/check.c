@@ -3,16 +3,40 @@
  * Scan: a running sum. Selections: the input is walked and each kept element must be the next one of the output. Sorts: each key at least
  * the one before it, and, as a set, the same keys: the sums of a strong 64-bit mix of each element agree (two different sets pass with a
  * chance of 2^-64). Pairs: the same, with the mix of key and value, and values increasing among equal keys, which proves stability as the
- * values are 0, 1, 2, ... Cost: O(n), about as long as making the input. */
+ * values are 0, 1, 2, ... Cost: O(n), about as long as making the input. The walk is done in blocks, on all cores: a first one over
+ * the input tells each block its sum or its place. */
 #include "bench.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static bool fail_at(uint64_t i, char error[256]) {
-    snprintf(error, 256, "wrong at index %" PRIu64, i);
-    return false;
+struct checking {
+    const struct data *data;
+    const struct point *point;
+    size_t nbytes; /* of an element */
+    bool reversed_rest;
+    union {
+        uint64_t bits[MAX_BLOCKS];
+        double real[MAX_BLOCKS];
+    } before; /* of each block, then of those before it: the sum, the number of kept elements */
+    uint64_t in_print[MAX_BLOCKS], out_print[MAX_BLOCKS];
+    uint64_t wrong[MAX_BLOCKS]; /* the first index of out that is; UINT64_MAX: none */
+};
+
+static void note_wrong(struct checking *c, uint32_t block, uint64_t i) {
+    if (i < c->wrong[block]) c->wrong[block] = i;
+}
+
+/* Runs the second walk, whose blocks note what is wrong. */
+static bool find_wrong(struct checking *c, void (*work)(void *arg, uint32_t block, uint64_t first, uint64_t last), char error[256]) {
+    const struct blocks blocks = blocks_of(c->point->n);
+    uint64_t wrong = UINT64_MAX;
+    memset(c->wrong, 0xFF, sizeof c->wrong);
+    blocks_run(&blocks, work, c);
+    for (uint32_t block = 0; block < blocks.count; block++) wrong = c->wrong[block] < wrong ? c->wrong[block] : wrong;
+    if (wrong != UINT64_MAX) snprintf(error, 256, "wrong at index %" PRIu64, wrong);
+    return wrong == UINT64_MAX;
 }
 
 /* The bits of an element. */
@@ -31,67 +55,107 @@ static inline uint64_t load(const void *items, uint64_t i, size_t item_nbytes) {
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------------- */
 
-static bool check_float_scan(const struct data *data, char error[256]) {
-    const bool is_double = data->point.type == UPSWEEP_F64;
-    double sum = 0; /* exact: see data.c */
-    for (uint64_t i = 0; i < data->point.n; i++) {
-        const double got = is_double ? ((const double *)data->out)[i] : (double)((const float *)data->out)[i];
-        if (!(got == sum)) return fail_at(i, error);
-        sum += is_double ? ((const double *)data->in)[i] : (double)((const float *)data->in)[i];
-    }
-    return true;
+static inline double load_real(const void *items, uint64_t i, size_t item_nbytes) {
+    return item_nbytes == 8 ? ((const double *)items)[i] : (double)((const float *)items)[i];
 }
 
-static bool check_scan(const struct data *data, char error[256]) {
-    const size_t nbytes = point_item_nbytes(&data->point);
-    if (data->point.type == UPSWEEP_F32 || data->point.type == UPSWEEP_F64) return check_float_scan(data, error);
-    const uint64_t mask = nbytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * nbytes) - 1;
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < data->point.n; i++) {
-        if (load(data->out, i, nbytes) != (sum & mask)) return fail_at(i, error);
-        sum += load(data->in, i, nbytes);
+static void sum_reals(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    double sum = 0; /* exact: see data.c */
+    for (uint64_t i = first; i < last; i++) sum += load_real(c->data->in, i, c->nbytes);
+    c->before.real[block] = sum;
+}
+
+static void check_reals(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    double sum = c->before.real[block];
+    for (uint64_t i = first; i < last; i++) {
+        if (!(load_real(c->data->out, i, c->nbytes) == sum)) note_wrong(c, block, i);
+        sum += load_real(c->data->in, i, c->nbytes);
     }
-    return true;
+}
+
+static bool check_float_scan(struct checking *c, char error[256]) {
+    const struct blocks blocks = blocks_of(c->point->n);
+    double sum = 0;
+    blocks_run(&blocks, sum_reals, c);
+    for (uint32_t block = 0; block < blocks.count; block++) {
+        const double value = c->before.real[block];
+        c->before.real[block] = sum;
+        sum += value;
+    }
+    return find_wrong(c, check_reals, error);
+}
+
+static void sum_integers(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    uint64_t sum = 0;
+    for (uint64_t i = first; i < last; i++) sum += load(c->data->in, i, c->nbytes);
+    c->before.bits[block] = sum;
+}
+
+static void check_integers(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    const uint64_t mask = c->nbytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * c->nbytes) - 1;
+    uint64_t sum = c->before.bits[block];
+    for (uint64_t i = first; i < last; i++) {
+        if (load(c->data->out, i, c->nbytes) != (sum & mask)) note_wrong(c, block, i);
+        sum += load(c->data->in, i, c->nbytes);
+    }
+}
+
+static bool check_scan(struct checking *c, char error[256]) {
+    const struct blocks blocks = blocks_of(c->point->n);
+    if (c->point->type == UPSWEEP_F32 || c->point->type == UPSWEEP_F64) return check_float_scan(c, error);
+    blocks_run(&blocks, sum_integers, c);
+    blocks_sum(&blocks, c->before.bits);
+    return find_wrong(c, check_integers, error);
 }
 
 /* ---- selections -------------------------------------------------------------------------------------------------------------- */
 
-static bool check_selection(const struct data *data, uint64_t count, bool reversed_rest, char error[256]) {
-    const size_t nbytes = point_item_nbytes(&data->point);
-    const bool both = data->point.primitive == PARTITION;
-    uint64_t next_kept = 0, rejected = 0;
-    if (count != data->kept) {
-        snprintf(error, 256, "%" PRIu64 " elements kept instead of %" PRIu64, count, data->kept);
+static inline bool is_kept(const struct checking *c, uint64_t i) {
+    return c->data->flags != NULL ? c->data->flags[i] != 0 : load(c->data->in, i, c->nbytes) != 0;
+}
+
+static void count_kept(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    uint64_t count = 0;
+    for (uint64_t i = first; i < last; i++) count += is_kept(c, i);
+    c->before.bits[block] = count;
+}
+
+static void check_places(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    const bool both = c->point->primitive == PARTITION;
+    uint64_t next_kept = c->before.bits[block];
+    for (uint64_t i = first; i < last; i++) {
+        const bool kept = is_kept(c, i);
+        if (!kept && !both) continue;
+        const uint64_t rejected = i - next_kept;
+        const uint64_t rest = c->reversed_rest ? c->point->n - 1 - rejected : c->data->kept + rejected;
+        const uint64_t place = kept ? next_kept : rest;
+        if (load(c->data->out, place, c->nbytes) != load(c->data->in, i, c->nbytes)) note_wrong(c, block, place);
+        next_kept += kept;
+    }
+}
+
+static bool check_selection(struct checking *c, uint64_t count, char error[256]) {
+    const struct blocks blocks = blocks_of(c->point->n);
+    if (count != c->data->kept) {
+        snprintf(error, 256, "%" PRIu64 " elements kept instead of %" PRIu64, count, c->data->kept);
         return false;
     }
-    for (uint64_t i = 0; i < data->point.n; i++) {
-        const uint64_t x = load(data->in, i, nbytes);
-        const bool kept = data->flags != NULL ? data->flags[i] != 0 : x != 0;
-        if (!kept && !both) continue;
-        const uint64_t rest = reversed_rest ? data->point.n - 1 - rejected : data->kept + rejected;
-        if (load(data->out, kept ? next_kept : rest, nbytes) != x) return fail_at(kept ? next_kept : rest, error);
-        next_kept += kept;
-        rejected += !kept;
-    }
-    return true;
+    blocks_run(&blocks, count_kept, c);
+    blocks_sum(&blocks, c->before.bits);
+    return find_wrong(c, check_places, error);
 }
 
 /* ---- sorts ------------------------------------------------------------------------------------------------------------------- */
 
-/* A finalizer in which every bit of the input reaches every bit of the output; from the generator named in data.c. */
-static inline uint64_t mix(uint64_t z) {
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-static uint64_t fingerprint(const void *keys, const uint32_t *values, uint64_t n, size_t nbytes) {
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        const uint64_t value = values != NULL ? mix(values[i]) : 0;
-        sum += mix(load(keys, i, nbytes) * UINT64_C(0x9E3779B97F4A7C15) + value + 1);
-    }
-    return sum;
+static inline uint64_t print_of(const void *keys, const uint32_t *values, uint64_t i, size_t nbytes) {
+    const uint64_t value = values != NULL ? random_mix(values[i]) : 0;
+    return random_mix(load(keys, i, nbytes) * UINT64_C(0x9E3779B97F4A7C15) + value + 1);
 }
 
 /* An unsigned number in the order of the keys; when fewer bits are sorted by, those bits. */
@@ -103,22 +167,39 @@ static inline uint64_t rank_of(uint64_t key, upsweep_type type, size_t nbytes, u
     return is_signed ? key ^ sign : key;
 }
 
-static bool check_sorted(const struct data *data, const struct point *point, char error[256]) {
-    const size_t nbytes = point_item_nbytes(point);
-    uint64_t last = 0;
-    for (uint64_t i = 0; i < point->n; i++) {
-        const uint64_t rank = rank_of(load(data->out, i, nbytes), point->type, nbytes, point->num_bits);
-        if (rank < last) return fail_at(i, error);
-        if (i > 0 && rank == last && data->values != NULL && data->values_out[i] <= data->values_out[i - 1]) return fail_at(i, error);
-        last = rank;
+static void check_order(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    const struct data *d = c->data;
+    const struct point *p = c->point;
+    uint64_t before = first > 0 ? rank_of(load(d->out, first - 1, c->nbytes), p->type, c->nbytes, p->num_bits) : 0;
+    uint64_t in_print = 0, out_print = 0;
+    for (uint64_t i = first; i < last; i++) {
+        const uint64_t rank = rank_of(load(d->out, i, c->nbytes), p->type, c->nbytes, p->num_bits);
+        const bool unstable = i > 0 && rank == before && d->values != NULL && d->values_out[i] <= d->values_out[i - 1];
+        if (rank < before || unstable) note_wrong(c, block, i);
+        before = rank;
+        in_print += print_of(d->in, d->values, i, c->nbytes);
+        out_print += print_of(d->out, d->values_out, i, c->nbytes);
     }
-    if (fingerprint(data->in, data->values, point->n, nbytes) == fingerprint(data->out, data->values_out, point->n, nbytes)) return true;
+    c->in_print[block] = in_print;
+    c->out_print[block] = out_print;
+}
+
+static bool check_sorted(struct checking *c, char error[256]) {
+    const struct blocks blocks = blocks_of(c->point->n);
+    if (!find_wrong(c, check_order, error)) return false;
+    if (blocks_sum(&blocks, c->in_print) == blocks_sum(&blocks, c->out_print)) return true;
     snprintf(error, 256, "in order, but not the elements of the input");
     return false;
 }
 
 bool check_result(const struct data *data, const struct point *point, uint64_t count, bool reversed_rest, char error[256]) {
-    if (point->primitive == SCAN) return check_scan(data, error);
-    if (point_sorts(point)) return check_sorted(data, point, error);
-    return check_selection(data, count, reversed_rest, error);
+    static struct checking c;
+    c.data = data;
+    c.point = point;
+    c.nbytes = point_item_nbytes(point);
+    c.reversed_rest = reversed_rest;
+    if (point_is_text(point)) return check_text(data, point, count, error);
+    if (point->primitive == SCAN) return check_scan(&c, error);
+    return point_sorts(point) ? check_sorted(&c, error) : check_selection(&c, count, error);
 }

@@ -2,12 +2,12 @@
  *
  * Two rows are the same if all that was chosen is the same: what ran, where, on what. They differ if the medians are further apart than
  * three times the larger spread (between quartiles) and than 5 %, which is what two runs of one binary differ by on a quiet machine. */
-#include "bench.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report.h"
 
 struct old_rows {
     struct row *rows;
@@ -52,9 +52,9 @@ static bool same_number(double a, double b) { return a == b || (isnan(a) && isna
 static bool same_row(const struct row *a, const struct row *b) {
     return strcmp(a->group, b->group) == 0 && strcmp(a->primitive, b->primitive) == 0 && strcmp(a->algorithm, b->algorithm) == 0 &&
            strcmp(a->backend, b->backend) == 0 && strcmp(a->type, b->type) == 0 && strcmp(a->distribution, b->distribution) == 0 &&
-           strcmp(a->cache, b->cache) == 0 && strcmp(a->method, b->method) == 0 && same_number(a->n, b->n) &&
-           same_number(a->keep, b->keep) && same_number(a->block_size, b->block_size) && same_number(a->threads, b->threads) &&
-           same_number(a->num_bits, b->num_bits);
+           strcmp(a->cache, b->cache) == 0 && strcmp(a->mode, b->mode) == 0 && strcmp(a->method, b->method) == 0 &&
+           same_number(a->n, b->n) && same_number(a->keep, b->keep) && same_number(a->block_size, b->block_size) &&
+           same_number(a->threads, b->threads) && same_number(a->num_bits, b->num_bits);
 }
 
 int old_rows_compare(const struct old_rows *old, const struct row *row, double *ratio) {

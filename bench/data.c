@@ -2,7 +2,7 @@
  *
  * Scans: small numbers, so that float sums are exact (for 2^30 numbers of -8 to 8 a sum strays by some 2^17, far below 2^24); integer sums
  * of 8 and 16 bits wrap. Selections: keep percent of the elements are not zero, or, for compact_flags, have a flag. Sorts: all bits random,
- * or sorted, or reversed, or one of fifty values. */
+ * or sorted, or reversed, or one of fifty values. Text: see text.c; what is to be encoded is a text of n bytes, converted. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -20,31 +20,45 @@ const char *distribution_name(enum distribution distribution) { return distribut
 size_t point_item_nbytes(const struct point *point) { return upsweep_type_nbytes(point->type); }
 
 bool point_sorts(const struct point *point) { return point->primitive == SORT || point->primitive == SORT_PAIRS; }
-bool point_selects(const struct point *point) { return point->primitive != SCAN && !point_sorts(point); }
+bool point_is_text(const struct point *point) { return point->primitive >= UTF8_DECODE; }
+bool point_converts(const struct point *point) { return point->primitive == UTF8_DECODE || point->primitive == UTF8_ENCODE; }
+bool point_selects(const struct point *point) { return point->primitive >= COMPACT && point->primitive <= PARTITION; }
 
-double point_nbytes(const struct point *point, uint64_t kept) {
-    const double item = (double)point_item_nbytes(point), n = (double)point->n, nkept = (double)kept;
+static bool stops_at_errors(const struct point *point) {
+    return point->primitive == UTF8_VALIDATE || (point_converts(point) && point->mode == UPSWEEP_STRICT);
+}
+
+bool point_makes_sense(const struct point *point) {
+    const enum distribution d = point->distribution;
+    if (point_is_text(point) != (d >= ASCII)) return false;
+    if (d == RUNS && !point_selects(point)) return false;
+    if ((d == SORTED || d == REVERSED || d == FEW) && !point_sorts(point)) return false;
+    if ((d == BAD || d == RANDOM) && stops_at_errors(point)) return false;
+    return point->encoding != UPSWEEP_UTF8 || point->primitive == UTF8_DECODE;
+}
+
+double necessary_nbytes(const struct data *data, const struct point *point, uint64_t count) {
+    const double item = (double)point_item_nbytes(point), n = (double)point->n;
     switch (point->primitive) {
     case COMPACT:
-        return item * (n + nkept);
+        return item * (n + (double)count);
     case COMPACT_FLAGS:
-        return n + 2 * item * nkept;
+        return n + 2 * item * (double)count;
     case SORT_PAIRS:
         return 2 * (item + sizeof(uint32_t)) * n;
+    case UTF8_DECODE:
+        return (double)data->in_nbytes + (double)(count * upsweep_encoding_nbytes(point->encoding));
+    case UTF8_ENCODE:
+        return (double)data->in_nbytes + (double)count;
+    case UTF8_VALIDATE:
+    case UTF8_COUNT:
+        return (double)data->in_nbytes;
     default:
         return 2 * item * n;
     }
 }
 
-/* ---- random numbers ---------------------------------------------------------------------------------------------------------- */
-
-/* Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014. */
-static inline uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
+/* ---- inputs ------------------------------------------------------------------------------------------------------------------ */
 
 /* Stores a number as an element of the type; integers are cut to its width. */
 static inline void store(void *items, uint64_t i, upsweep_type type, int64_t value) {
@@ -71,20 +85,26 @@ static inline void store(void *items, uint64_t i, upsweep_type type, int64_t val
     }
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------------ */
+struct filling {
+    struct data *data;
+    uint64_t kept[MAX_BLOCKS];
+};
 
-static void fill_addends(struct data *data, uint64_t *random) {
-    for (uint64_t i = 0; i < data->point.n; i++) store(data->in, i, data->point.type, (int64_t)(next_random(random) % 17) - 8);
+static void fill_addends(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    const struct data *data = ((struct filling *)arg)->data;
+    (void)block;
+    for (uint64_t i = first; i < last; i++) store(data->in, i, data->point.type, (int64_t)(random_at(data->point.n, i) % 17) - 8);
 }
 
 /* Elements from 1 to 100 where they are kept, else 0; by flags, all from 1 to 100. */
-static void fill_selection(struct data *data, uint64_t *random) {
+static void fill_selection(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct filling *filling = arg;
+    const struct data *data = filling->data;
     const struct point *point = &data->point;
-    uint64_t run = 0;
+    uint64_t run = 0, nkept = 0;
     bool kept = false;
-    data->kept = 0;
-    for (uint64_t i = 0; i < point->n; i++) {
-        const uint64_t r = next_random(random);
+    for (uint64_t i = first; i < last; i++) {
+        const uint64_t r = random_at(point->n, i);
         if (run-- == 0) {
             kept = (r >> 40) % 100 < point->keep;
             run = point->distribution == RUNS ? (r >> 20) % 500 : 0;
@@ -92,68 +112,123 @@ static void fill_selection(struct data *data, uint64_t *random) {
         const int64_t value = (int64_t)(r % 100) + 1;
         if (data->flags != NULL) data->flags[i] = kept;
         store(data->in, i, point->type, kept || data->flags != NULL ? value : 0);
-        data->kept += kept;
+        nkept += kept;
     }
+    filling->kept[block] = nkept;
 }
 
 /* Floats get whole numbers over the range of an int32_t; integers all their bits. Sorted: the top bits count up. */
-static void fill_keys(struct data *data, uint64_t *random) {
+static void fill_keys(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    const struct data *data = ((struct filling *)arg)->data;
     const struct point *point = &data->point;
     const uint32_t bits = (uint32_t)(8 * point_item_nbytes(point));
     const bool is_float = point->type == UPSWEEP_F32 || point->type == UPSWEEP_F64;
     const double step = (is_float ? 4294967296.0 : bits == 64 ? 9e18 : (double)(UINT64_C(1) << bits)) / (double)point->n;
-    for (uint64_t i = 0; i < point->n; i++) {
-        uint64_t key = next_random(random);
+    (void)block;
+    for (uint64_t i = first; i < last; i++) {
+        uint64_t key = random_at(point->n, i);
         if (is_float) key >>= 32;
         if (point->distribution == FEW) key %= 50;
         if (point->distribution == SORTED) key = (uint64_t)(step * (double)i);
         if (point->distribution == REVERSED) key = (uint64_t)(step * (double)(point->n - 1 - i));
         store(data->in, i, point->type, (int64_t)key);
+        if (data->values != NULL) data->values[i] = (uint32_t)i;
     }
 }
 
-static void *allocate(uint64_t n, size_t item_nbytes) {
-    void *items = malloc((size_t)n * item_nbytes + 1);
-    if (items != NULL) memset(items, 0xAB, (size_t)n * item_nbytes);
-    return items;
+static void fill_elements(struct data *data) {
+    static struct filling filling;
+    const struct blocks blocks = blocks_of(data->point.n);
+    filling.data = data;
+    data->kept = data->point.n;
+    if (data->point.primitive == SCAN) blocks_run(&blocks, fill_addends, &filling);
+    if (point_sorts(&data->point)) blocks_run(&blocks, fill_keys, &filling);
+    if (!point_selects(&data->point)) return;
+    blocks_run(&blocks, fill_selection, &filling);
+    data->kept = blocks_sum(&blocks, filling.kept);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------------ */
+
+enum { IN, OUT, FLAGS, VALUES, VALUES_OUT };
+
+/* The memory of one of the arrays, at least nbytes; NULL: there is none. What was in it may be gone. */
+static void *have_room(struct data *data, int array, size_t nbytes) {
+    struct room *room = &data->rooms[array];
+    if (room->p != NULL && room->nbytes >= nbytes) return room->p;
+    free(room->p);
+    room->p = malloc(nbytes + 1);
+    room->nbytes = room->p != NULL ? nbytes : 0;
+    return room->p;
 }
 
 void data_free(struct data *data) {
-    free(data->in);
-    free(data->out);
-    free(data->flags);
-    free(data->values);
-    free(data->values_out);
+    for (size_t i = 0; i < sizeof data->rooms / sizeof data->rooms[0]; i++) free(data->rooms[i].p);
     *data = (struct data){0};
+}
+
+static bool make_elements(struct data *data) {
+    const struct point *point = &data->point;
+    const size_t n = (size_t)point->n, nbytes = n * point_item_nbytes(point);
+    data->nitems = point->n;
+    data->in_nbytes = data->out_nbytes = nbytes;
+    data->in = have_room(data, IN, nbytes);
+    data->out = have_room(data, OUT, nbytes);
+    if (data->in == NULL || data->out == NULL) return false;
+    if (point->primitive == COMPACT_FLAGS && (data->flags = have_room(data, FLAGS, n)) == NULL) return false;
+    if (point->primitive == SORT_PAIRS) {
+        data->values = have_room(data, VALUES, n * sizeof *data->values);
+        data->values_out = have_room(data, VALUES_OUT, n * sizeof *data->values);
+        if (data->values == NULL || data->values_out == NULL) return false;
+    }
+    fill_elements(data);
+    return true;
+}
+
+static bool make_text(struct data *data) {
+    const struct point *point = &data->point;
+    const size_t n = (size_t)point->n, unit_nbytes = upsweep_encoding_nbytes(point->encoding);
+    const size_t most = point->encoding == UPSWEEP_UTF8 ? 3 : unit_nbytes; /* bytes that a byte of text may become */
+    data->nitems = point->n;
+    data->in_nbytes = n;
+    data->out_nbytes = point->primitive == UTF8_DECODE ? n * most : 0;
+    data->in = have_room(data, IN, data->in_nbytes);
+    data->out = have_room(data, OUT, data->out_nbytes);
+    if (data->in != NULL) text_fill(data->in, point->n, point->distribution);
+    return data->in != NULL && data->out != NULL;
+}
+
+/* The text is made where the output will be. */
+static bool make_units(struct data *data) {
+    const struct point *point = &data->point;
+    const size_t unit_nbytes = upsweep_encoding_nbytes(point->encoding), most = unit_nbytes == 2 ? 3 : 4; /* bytes of a unit in UTF-8 */
+    const enum distribution script = point->distribution == BAD || point->distribution == RANDOM ? CHINESE : point->distribution;
+    uint8_t *text = have_room(data, OUT, (size_t)point->n);
+    if (text == NULL) return false;
+    text_fill(text, point->n, script);
+    data->nitems = text_convert(NULL, point->encoding, text, point->n);
+    data->in_nbytes = (size_t)data->nitems * unit_nbytes;
+    data->out_nbytes = (size_t)data->nitems * most;
+    data->in = have_room(data, IN, data->in_nbytes);
+    if (data->in == NULL) return false;
+    text_convert(data->in, point->encoding, text, point->n);
+    text_spoil(data->in, data->nitems, point->encoding, point->distribution);
+    data->out = have_room(data, OUT, data->out_nbytes);
+    return data->out != NULL;
 }
 
 /* Do the two points have the same input? */
 static bool same_input(const struct point *a, const struct point *b) {
-    return a->primitive == b->primitive && a->type == b->type && a->n == b->n && a->keep == b->keep && a->distribution == b->distribution;
+    return a->primitive == b->primitive && a->type == b->type && a->n == b->n && a->keep == b->keep && a->distribution == b->distribution &&
+           a->encoding == b->encoding;
 }
 
 bool data_make(struct data *data, const struct point *point) {
     if (data->in != NULL && same_input(&data->point, point)) return true;
-    data_free(data);
-    data->point = *point;
-    data->in = allocate(point->n, point_item_nbytes(point));
-    data->out = allocate(point->n, point_item_nbytes(point));
-    bool ok = data->in != NULL && data->out != NULL;
-    if (point->primitive == COMPACT_FLAGS) ok = (data->flags = allocate(point->n, 1)) != NULL && ok;
-    if (point->primitive == SORT_PAIRS) {
-        data->values = allocate(point->n, sizeof *data->values);
-        data->values_out = allocate(point->n, sizeof *data->values_out);
-        ok = ok && data->values != NULL && data->values_out != NULL;
-    }
-    if (!ok) {
-        data_free(data);
-        return false;
-    }
-    uint64_t random = point->n;
-    data->kept = point->n;
-    if (point->primitive == SCAN) fill_addends(data, &random);
-    if (point_selects(point)) fill_selection(data, &random);
-    if (point_sorts(point)) fill_keys(data, &random);
-    for (uint64_t i = 0; data->values != NULL && i < point->n; i++) data->values[i] = (uint32_t)i;
-    return true;
+    struct data new = {.point = *point};
+    memcpy(new.rooms, data->rooms, sizeof new.rooms);
+    *data = new;
+    const bool ok = point->primitive == UTF8_ENCODE ? make_units(data) : point_is_text(point) ? make_text(data) : make_elements(data);
+    if (!ok) data_free(data);
+    return ok;
 }

@@ -19,28 +19,62 @@ static bool library_open(struct call *call) {
     return explain(call, NULL, status);
 }
 
-static bool library_run(struct call *call) {
-    static const upsweep_predicate nonzero = {.cmp = UPSWEEP_NONZERO};
+static upsweep_status run_on_text(struct call *call, upsweep_context *ctx) {
     const struct point *p = &call->point;
-    const upsweep_order order = {.hi_bit = p->num_bits};
-    upsweep_context *ctx = call->state;
+    const upsweep_utf8_options options = {.encoding = p->encoding, .on_error = p->mode};
+    const uint64_t capacity = call->out_nbytes / (p->primitive == UTF8_DECODE ? upsweep_encoding_nbytes(p->encoding) : 1);
     switch (p->primitive) {
-    case SCAN:
-        return explain(call, ctx, upsweep_scan(ctx, call->out, call->in, p->n, p->type, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE));
-    case COMPACT:
-        return explain(call, ctx, upsweep_compact(ctx, call->out, call->count, call->in, p->n, p->type, &nonzero));
-    case COMPACT_FLAGS:
-        return explain(call, ctx, upsweep_compact_flags(ctx, call->out, call->count, call->in, call->flags, p->n, point_item_nbytes(p)));
-    case PARTITION:
-        return explain(call, ctx, upsweep_partition(ctx, call->out, call->count, call->in, p->n, p->type, &nonzero));
-    case SORT:
-        return explain(call, ctx, upsweep_sort(ctx, call->out, call->in, p->n, p->type, &order));
+    case UTF8_DECODE:
+        return upsweep_utf8_decode(ctx, call->out, capacity, call->report, call->in, call->nitems, &options);
+    case UTF8_ENCODE:
+        return upsweep_utf8_encode(ctx, call->out, capacity, call->report, call->in, call->nitems, &options);
+    case UTF8_VALIDATE:
+        return upsweep_utf8_validate(ctx, call->report, call->in, call->nitems);
     default:
-        return explain(call, ctx, upsweep_sort_pairs(ctx, call->out, call->in, call->values_out, call->values, p->n, p->type, 4, &order));
+        return upsweep_utf8_count(ctx, call->report, call->in, call->nitems);
     }
 }
 
+static upsweep_status run_on_elements(struct call *call, upsweep_context *ctx) {
+    static const upsweep_predicate nonzero = {.cmp = UPSWEEP_NONZERO};
+    const struct point *p = &call->point;
+    const upsweep_order order = {.hi_bit = p->num_bits};
+    switch (p->primitive) {
+    case SCAN:
+        return upsweep_scan(ctx, call->out, call->in, p->n, p->type, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE);
+    case COMPACT:
+        return upsweep_compact(ctx, call->out, call->count, call->in, p->n, p->type, &nonzero);
+    case COMPACT_FLAGS:
+        return upsweep_compact_flags(ctx, call->out, call->count, call->in, call->flags, p->n, point_item_nbytes(p));
+    case PARTITION:
+        return upsweep_partition(ctx, call->out, call->count, call->in, p->n, p->type, &nonzero);
+    case SORT:
+        return upsweep_sort(ctx, call->out, call->in, p->n, p->type, &order);
+    default:
+        return upsweep_sort_pairs(ctx, call->out, call->in, call->values_out, call->values, p->n, p->type, 4, &order);
+    }
+}
+
+static bool library_run(struct call *call) {
+    upsweep_context *ctx = call->state;
+    return explain(call, ctx, point_is_text(&call->point) ? run_on_text(call, ctx) : run_on_elements(call, ctx));
+}
+
 static void library_close(struct call *call) { upsweep_close(call->state); }
+
+bool library_has_text(enum ladder_backend backend) {
+    static int known[2]; /* 1: it has; -1: it has not */
+    upsweep_context *ctx = NULL;
+    void *report = NULL;
+    if (known[backend] != 0) return known[backend] > 0;
+    upsweep_status status = upsweep_open(&ctx, backend == LADDER_CPU ? "cpu" : "cuda");
+    if (status == UPSWEEP_OK) status = upsweep_alloc(ctx, &report, sizeof(upsweep_utf8_report));
+    if (status == UPSWEEP_OK) status = upsweep_utf8_count(ctx, report, NULL, 0);
+    upsweep_free(ctx, report);
+    upsweep_close(ctx);
+    known[backend] = status == UPSWEEP_ERR_BACKEND ? -1 : 1;
+    return known[backend] > 0;
+}
 
 #define ALL_TYPES ((1u << UPSWEEP_TYPE_COUNT) - 1)
 #define LIBRARY_ROW(primitive, backend, params) \
@@ -48,7 +82,8 @@ static void library_close(struct call *call) { upsweep_close(call->state); }
 #define LIBRARY_ROWS(backend, params)                                                                                       \
     LIBRARY_ROW(SCAN, backend, params), LIBRARY_ROW(COMPACT, backend, params), LIBRARY_ROW(COMPACT_FLAGS, backend, params), \
         LIBRARY_ROW(PARTITION, backend, params), LIBRARY_ROW(SORT, backend, (params) | LADDER_NUM_BITS),                    \
-        LIBRARY_ROW(SORT_PAIRS, backend, (params) | LADDER_NUM_BITS)
+        LIBRARY_ROW(SORT_PAIRS, backend, (params) | LADDER_NUM_BITS), LIBRARY_ROW(UTF8_DECODE, backend, params),            \
+        LIBRARY_ROW(UTF8_ENCODE, backend, params), LIBRARY_ROW(UTF8_VALIDATE, backend, params), LIBRARY_ROW(UTF8_COUNT, backend, params)
 
 static const struct subject subjects[] = {
     LIBRARY_ROWS(LADDER_CPU, LADDER_THREADS),

@@ -1,6 +1,7 @@
 /* machine.c: what ran where, built with what: the block that a file of results begins with. */
 #include "bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -26,6 +27,17 @@ static const char *detail(enum ladder_backend backend, uint32_t *units) {
         if (strncmp(device.spec, wanted, strlen(wanted)) == 0) return device.detail;
     }
     return "?";
+}
+
+double free_memory_nbytes(void) {
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[128];
+    unsigned long long kib = 0;
+    while (file != NULL && kib == 0 && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) != 1) kib = 0;
+    }
+    if (file != NULL) fclose(file);
+    return kib > 0 ? 1024.0 * (double)kib : HUGE_VAL;
 }
 
 /* Names and versions of compilers and kernels hold no quotes. */

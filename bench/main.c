@@ -1,157 +1,57 @@
 /* main.c: upsweep-bench: walks the grids that were asked for, measures each subject on each point, and reports.
  *
  * A subject whose call would take too long at a size, judged by its time at the size before, is left out there: qsort of 2^28 keys would
- * take a minute. Exit status: 0 all good, 1 a result was wrong, 2 an error. */
-#include "bench.h"
-
-#include <getopt.h>
+ * take a minute. So is a point for which there is too little memory. Exit status: 0 all good, 1 a result was wrong, 2 an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "report.h"
 
 enum { EXIT_GOOD = 0, EXIT_NO = 1, EXIT_ERROR = 2 };
 enum { MAX_SUBJECTS = 128 };
 
 struct bench {
-    const char *axis[AXIS_COUNT]; /* from the command line, or NULL */
-    const char *groups;           /* NULL: all */
-    const char *json_path, *csv_path, *old_path;
-    bool full;
-    struct limits limits;
-
+    struct settings settings;
     const struct grid *grid; /* the current one, with the command line's axes */
     struct report *report;
     struct data data;
     double ms_per_item[MAX_SUBJECTS]; /* of the size before, by subject */
-    uint64_t done, total;             /* points */
+    double start_s;
+    uint64_t done, total; /* points */
     uint64_t nrows, nwrong;
+    bool late; /* the time is up */
 };
 
-/* ---- the command line -------------------------------------------------------------------------------------------------------- */
-
-#define AXIS_HELP(e, option, argument, help) "  --" option " " argument "\n        " help "\n"
-static const char help_text[] =
-    "Usage: upsweep-bench [options]\n"
-    "\n"
-    "Measures the rungs of the ladder, the library and its peers, side by side, in groups: a group for each figure of "
-    "docs/performance.md.\n"
-    "\n"
-    "  --full           all sizes (the whole takes minutes on a GPU machine); without it, small ones only\n"
-    "  --only LIST      only these groups (--list names them)\n"
-    "  --list           list the groups and what can be measured, and stop\n"
-    "  --json FILE      write the rows as lines of JSON\n"
-    "  --csv FILE       write the rows as comma-separated values\n"
-    "  --compare FILE   say what got faster or slower, beyond the noise, since an earlier run (its JSON lines)\n"
-    "  --row-seconds S  time for the samples of a row (default 0.05)\n"
-    "  --call-ms MS     leave out what takes longer for one call (default 200, with --full 400)\n"
-    "\n"
-    "These replace an axis in every group (source, algorithm and backend select within it):\n" AXIS_TABLE(
-        AXIS_HELP) "\n"
-                   "Exit status: 0 good, 1 a result was wrong, 2 an error.\n";
-#undef AXIS_HELP
-
-enum {
-    OPTION_FULL = 256,
-    OPTION_ONLY,
-    OPTION_LIST,
-    OPTION_JSON,
-    OPTION_CSV,
-    OPTION_COMPARE,
-    OPTION_ROW_SECONDS,
-    OPTION_CALL_MS,
-    OPTION_AXIS
-};
-
-static int print_list(void) {
-    const struct grid *grid;
-    const struct subject *subject;
-    for (size_t i = 0; (grid = grid_at(i)) != NULL; i++) printf("%-14s %s\n", grid->name, grid->what);
-    printf("\n");
-    for (size_t i = 0; (subject = subject_at(i)) != NULL; i++) {
-        printf("%-6s %-4s %-13s %-22s %s\n", subject->rung != NULL ? "ladder" : "calls", subject->backend == LADDER_CPU ? "cpu" : "cuda",
-               primitive_name(subject->primitive), subject->algorithm, subject->peer != NULL ? subject->peer() : "");
-    }
-    return EXIT_GOOD;
-}
-
-static bool positive(const char *text, double *value) {
-    char *end = NULL;
-    *value = strtod(text, &end);
-    if (*end == '\0' && end != text && *value > 0) return true;
-    fprintf(stderr, "upsweep-bench: '%s' is no positive number\n", text);
-    return false;
-}
-
-/* -1: go on; else the exit status. */
-static int take_option(struct bench *bench, int option) {
-    switch (option) {
-    case 'h':
-        fputs(help_text, stdout);
-        return EXIT_GOOD;
-    case OPTION_LIST:
-        return print_list();
-    case OPTION_FULL:
-        bench->full = true;
-        return -1;
-    case OPTION_ONLY:
-        bench->groups = optarg;
-        return -1;
-    case OPTION_JSON:
-        bench->json_path = optarg;
-        return -1;
-    case OPTION_CSV:
-        bench->csv_path = optarg;
-        return -1;
-    case OPTION_COMPARE:
-        bench->old_path = optarg;
-        return -1;
-    case OPTION_ROW_SECONDS:
-        return positive(optarg, &bench->limits.row_s) ? -1 : EXIT_ERROR;
-    case OPTION_CALL_MS:
-        return positive(optarg, &bench->limits.call_ms) ? -1 : EXIT_ERROR;
-    default:
-        if (option < OPTION_AXIS) return EXIT_ERROR; /* getopt_long() has said why */
-        bench->axis[option - OPTION_AXIS] = optarg;
-        return -1;
-    }
-}
-
-static int parse_options(struct bench *bench, int argc, char **argv) {
-#define AXIS_OPTION(e, option, ...) {option, required_argument, NULL, OPTION_AXIS + e},
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-                                            {"full", no_argument, NULL, OPTION_FULL},
-                                            {"only", required_argument, NULL, OPTION_ONLY},
-                                            {"list", no_argument, NULL, OPTION_LIST},
-                                            {"json", required_argument, NULL, OPTION_JSON},
-                                            {"csv", required_argument, NULL, OPTION_CSV},
-                                            {"compare", required_argument, NULL, OPTION_COMPARE},
-                                            {"row-seconds", required_argument, NULL, OPTION_ROW_SECONDS},
-                                            {"call-ms", required_argument, NULL, OPTION_CALL_MS},
-                                            AXIS_TABLE(AXIS_OPTION){0}};
-#undef AXIS_OPTION
-    int status = -1, option;
-    while (status < 0 && (option = getopt_long(argc, argv, "h", options, NULL)) != -1) status = take_option(bench, option);
-    if (status < 0 && optind < argc) {
-        fprintf(stderr, "upsweep-bench: takes no arguments, but got '%s' (see --help)\n", argv[optind]);
-        status = EXIT_ERROR;
-    }
-    if (bench->limits.row_s <= 0) bench->limits.row_s = 0.05;
-    if (bench->limits.call_ms <= 0) bench->limits.call_ms = bench->full ? 400 : 200;
-    return status;
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- one point --------------------------------------------------------------------------------------------------------------- */
 
-static bool wanted(const struct bench *bench, const struct subject *subject, const struct point *point) {
+/* What selects subjects must please both the grid and the command line. */
+static bool selected(const struct bench *bench, const struct subject *subject) {
     const char *source = subject->rung != NULL ? "ladder" : "calls", *backend = subject->backend == LADDER_CPU ? "cpu" : "cuda";
-    const struct place *place = place_of(subject->backend);
-    if (!subject_takes(subject, point) || place == NULL) return false;
-    const char *const *axes[] = {bench->grid->axis, bench->axis}; /* what selects subjects must please both */
+    const char *const *axes[] = {bench->grid->axis, bench->settings.axis};
     for (int i = 0; i < 2; i++) {
         if (!list_has(axes[i][AXIS_SOURCE], source) || !list_has(axes[i][AXIS_ALGORITHM], subject->algorithm)) return false;
         if (!list_has(axes[i][AXIS_BACKEND], backend)) return false;
     }
-    return place->missing() == NULL;
+    return true;
+}
+
+static bool wanted(const struct bench *bench, const struct subject *subject, const struct point *point) {
+    const struct place *place = place_of(subject->backend);
+    return selected(bench, subject) && subject_takes(subject, point) && place != NULL && place->missing() == NULL;
+}
+
+/* Elements and results lie here and in the place; some subjects need as much again. */
+static bool fits_memory(const struct point *point) {
+    const double item = point_is_text(point) ? 5.0 : 2.0 * (double)point_item_nbytes(point) + 8.0 * point_sorts(point);
+    return 3 * item * (double)point->n < free_memory_nbytes();
 }
 
 static uint32_t copy_threads(const struct subject *subject, const struct point *point) {
@@ -159,37 +59,46 @@ static uint32_t copy_threads(const struct subject *subject, const struct point *
     return point->nthreads != 0 ? point->nthreads : hardware_threads();
 }
 
+static bool report_wrong(struct bench *bench, const struct subject *subject, const struct point *point, const struct result *result) {
+    progress_clear();
+    printf("%-22s %-4s %-13s %-7s %12ju FAILED: %s\n", subject->algorithm, subject->backend == LADDER_CPU ? "cpu" : "cuda",
+           primitive_name(point->primitive), upsweep_type_name(point->type), (uintmax_t)point->n, result->error);
+    fflush(stdout);
+    bench->nwrong++;
+    return true;
+}
+
 /* False: the report could not be written. */
 static bool measure(struct bench *bench, const struct subject *subject, const struct point *point, double *ms_per_item) {
     static struct result result;
+    const struct limits *limits = &bench->settings.limits;
     struct row row;
     memset(&result, 0, sizeof result);
-    const bool ok = subject->rung != NULL ? measure_rung(subject, &bench->data, point, &bench->limits, &result)
-                                          : measure_call(subject, &bench->data, point, &bench->limits, &result);
-    if (!ok) {
-        progress_clear();
-        printf("%-22s %-4s %-13s %-4s %12ju FAILED: %s\n", subject->algorithm, subject->backend == LADDER_CPU ? "cpu" : "cuda",
-               primitive_name(point->primitive), upsweep_type_name(point->type), (uintmax_t)point->n, result.error);
-        bench->nwrong++;
-        return true;
-    }
-    result.copy_ms =
-        copy_ms(place_of(subject->backend), point_nbytes(point, result.kept), copy_threads(subject, point), result.method, point->cache);
+    const bool ok = subject->rung != NULL ? measure_rung(subject, &bench->data, point, limits, &result)
+                                          : measure_call(subject, &bench->data, point, limits, &result);
+    if (!ok) return report_wrong(bench, subject, point, &result);
+    result.nbytes = necessary_nbytes(&bench->data, point, result.count);
+    result.text_nbytes = point->primitive == UTF8_ENCODE ? (double)result.count : (double)point->n;
+    result.copy_ms = copy_ms(place_of(subject->backend), result.nbytes, copy_threads(subject, point), result.method, point->cache);
     *ms_per_item = point->n >= 1024 ? result.median_ms / (double)point->n : 0; /* of small sizes it says nothing about large ones */
     row_fill(&row, bench->grid->name, subject, point, &result);
     bench->nrows++;
     return report_row(bench->report, &row);
 }
 
+/* False: the report could not be written, or the time is up. */
 static bool visit(void *arg, const struct point *point) {
     struct bench *bench = arg;
     const struct subject *subject;
     progress_show(bench->done++, bench->total, bench->grid->name);
     for (size_t i = 0; (subject = subject_at(i)) != NULL; i++) {
         if (!wanted(bench, subject, point)) continue;
-        if (bench->ms_per_item[i] * (double)point->n > bench->limits.call_ms) continue;
-        if (!data_make(&bench->data, point)) {
-            fprintf(stderr, "upsweep-bench: out of memory for %ju elements\n", (uintmax_t)point->n);
+        if (bench->ms_per_item[i] * (double)point->n > bench->settings.limits.call_ms) continue;
+        bench->late = bench->settings.max_s > 0 && now_s() - bench->start_s > bench->settings.max_s;
+        if (bench->late) return false;
+        if (!fits_memory(point) || !data_make(&bench->data, point)) {
+            progress_clear();
+            fprintf(stderr, "upsweep-bench: too little memory for %ju elements\n", (uintmax_t)point->n);
             return true; /* the larger points will not fit either, but smaller ones may come */
         }
         if (!measure(bench, subject, point, &bench->ms_per_item[i])) return false;
@@ -205,22 +114,10 @@ static bool count_point(void *arg, const struct point *point) {
     return true;
 }
 
-/* The grid as this run wants it; false if not at all. */
-static bool prepare_grid(const struct bench *bench, size_t index, struct grid *grid) {
-    *grid = *grid_at(index);
-    if (!list_has(bench->groups, grid->name)) return false;
-    if (bench->full && grid->full_size != NULL) grid->axis[AXIS_SIZE] = grid->full_size;
-    for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        const bool selects = axis == AXIS_SOURCE || axis == AXIS_ALGORITHM || axis == AXIS_BACKEND; /* wanted() sees to these */
-        if (bench->axis[axis] != NULL && !selects) grid->axis[axis] = bench->axis[axis];
-    }
-    return true;
-}
-
 static bool count_points(struct bench *bench, char error[256]) {
     struct grid grid;
     for (size_t i = 0; grid_at(i) != NULL; i++) {
-        if (prepare_grid(bench, i, &grid) && !grid_walk(&grid, count_point, &bench->total, error)) return false;
+        if (settings_grid(&bench->settings, i, &grid) && !grid_walk(&grid, count_point, &bench->total, error)) return false;
     }
     return true;
 }
@@ -228,33 +125,59 @@ static bool count_points(struct bench *bench, char error[256]) {
 static bool run_grids(struct bench *bench, char error[256]) {
     struct grid grid;
     for (size_t i = 0; grid_at(i) != NULL; i++) {
-        if (!prepare_grid(bench, i, &grid)) continue;
+        if (!settings_grid(&bench->settings, i, &grid)) continue;
+        const double start_s = now_s();
         bench->grid = &grid;
         memset(bench->ms_per_item, 0, sizeof bench->ms_per_item);
         report_group(bench->report, &grid);
-        if (!grid_walk(&grid, visit, bench, error)) return false;
+        const bool whole = grid_walk(&grid, visit, bench, error);
+        report_group_end(bench->report, now_s() - start_s);
+        if (!whole) return bench->late;
     }
-    progress_clear();
     return true;
+}
+
+/* Why a run has no rows, in a sentence. */
+static const char *explain_nothing(const struct settings *settings) {
+    const char *backends = settings->axis[AXIS_BACKEND];
+    const bool gpu_only = backends != NULL && list_has(backends, "cuda") && !list_has(backends, "cpu");
+    if (gpu_only && ladder_missing(LADDER_CUDA) != NULL) return ladder_missing(LADDER_CUDA);
+    return "nothing in these groups is what was asked for (see --list)";
+}
+
+static int summarise_run(const struct bench *bench, bool ok, const char *error) {
+    printf("\n%ju rows, %ju failed, %.0f s\n", (uintmax_t)bench->nrows, (uintmax_t)bench->nwrong, now_s() - bench->start_s);
+    if (bench->late)
+        printf("stopped after %g s, at point %ju of %ju\n", bench->settings.max_s, (uintmax_t)bench->done, (uintmax_t)bench->total);
+    if (!ok) {
+        fprintf(stderr, "upsweep-bench: %s\n", error[0] != '\0' ? error : "the results could not be written");
+        return EXIT_ERROR;
+    }
+    if (bench->nrows + bench->nwrong == 0) {
+        fprintf(stderr, "upsweep-bench: nothing was measured: %s\n", explain_nothing(&bench->settings));
+        return EXIT_ERROR;
+    }
+    return bench->nwrong > 0 ? EXIT_NO : EXIT_GOOD;
 }
 
 int main(int argc, char **argv) {
     static struct bench bench;
     char error[256] = "";
-    const int status = parse_options(&bench, argc, argv);
+    const int status = settings_parse(&bench.settings, argc, argv);
     if (status >= 0) return status;
+    bench.start_s = now_s();
     if (!count_points(&bench, error)) {
         fprintf(stderr, "upsweep-bench: %s\n", error);
         return EXIT_ERROR;
     }
-    bench.report = report_open(bench.json_path, bench.csv_path, bench.old_path);
+    const struct settings *settings = &bench.settings;
+    bench.report = report_open(settings->json_path, settings->csv_path, settings->old_path);
     if (bench.report == NULL) return EXIT_ERROR;
     printf("%s\n", machine_json());
     bool ok = run_grids(&bench, error);
+    progress_clear();
     release_arrays();
     data_free(&bench.data);
-    printf("\n%ju rows, %ju failed\n", (uintmax_t)bench.nrows, (uintmax_t)bench.nwrong);
     ok = report_close(bench.report) && ok;
-    if (!ok) fprintf(stderr, "upsweep-bench: %s\n", error[0] != '\0' ? error : "the results could not be written");
-    return !ok ? EXIT_ERROR : bench.nwrong > 0 ? EXIT_NO : EXIT_GOOD;
+    return summarise_run(&bench, ok, error);
 }

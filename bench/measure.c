@@ -88,11 +88,12 @@ static struct {
     uint8_t *flags;
     uint32_t *values, *values_out;
     uint64_t *count;
+    upsweep_utf8_report *report;
 } arrays;
 
 void release_arrays(void) {
     if (arrays.place == NULL) return;
-    void *const all[] = {arrays.in, arrays.out, arrays.flags, arrays.values, arrays.values_out, arrays.count};
+    void *const all[] = {arrays.in, arrays.out, arrays.flags, arrays.values, arrays.values_out, arrays.count, arrays.report};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (all[i] != NULL) arrays.place->free(all[i]);
     }
@@ -106,15 +107,16 @@ static void *load(const struct place *place, const void *src, size_t nbytes, boo
 }
 
 static bool load_arrays(const struct place *place, const struct data *data) {
-    const size_t n = (size_t)data->point.n, nbytes = n * point_item_nbytes(&data->point);
+    const size_t n = (size_t)data->point.n;
     if (arrays.place == place && memcmp(&arrays.point, &data->point, sizeof data->point) == 0) return true;
     release_arrays();
     bool ok = true;
     arrays.place = place;
     arrays.point = data->point;
-    arrays.in = load(place, data->in, nbytes, &ok);
-    arrays.out = load(place, NULL, nbytes, &ok);
+    arrays.in = load(place, data->in, data->in_nbytes, &ok);
+    arrays.out = load(place, NULL, data->out_nbytes, &ok);
     arrays.count = load(place, NULL, sizeof *arrays.count, &ok);
+    if (point_is_text(&data->point)) arrays.report = load(place, NULL, sizeof *arrays.report, &ok);
     if (data->flags != NULL) arrays.flags = load(place, data->flags, n, &ok);
     if (data->values != NULL) arrays.values = load(place, data->values, n * sizeof *data->values, &ok);
     if (data->values != NULL) arrays.values_out = load(place, NULL, n * sizeof *data->values, &ok);
@@ -122,21 +124,45 @@ static bool load_arrays(const struct place *place, const struct data *data) {
     return ok;
 }
 
+static bool poison_outputs(const struct call *call) {
+    const struct place *place = call->place;
+    const bool ok = place->poison(call->out, call->out_nbytes) && place->poison(call->count, sizeof *call->count);
+    return ok && (call->report == NULL || place->poison(call->report, sizeof *call->report));
+}
+
+/* What a call on text says of its work, as check_result() wants it; and the bytes of out that it has written. */
+static bool fetch_report(const struct call *call, uint64_t *count, size_t *out_nbytes) {
+    const struct point *point = &call->point;
+    const size_t unit_nbytes = point->primitive == UTF8_DECODE ? upsweep_encoding_nbytes(point->encoding) : 1;
+    upsweep_utf8_report report;
+    if (!call->place->download(&report, call->report, sizeof report)) return false;
+    *count = report.written;
+    if (point->primitive == UTF8_COUNT) *count = report.needed;
+    if (point->primitive == UTF8_VALIDATE) *count = report.error_at == UINT64_MAX;
+    *out_nbytes = point_converts(point) && report.written <= call->out_nbytes / unit_nbytes ? (size_t)report.written * unit_nbytes : 0;
+    return true;
+}
+
+static bool fetch(const struct call *call, struct data *data, uint64_t *count) {
+    const struct place *place = call->place;
+    size_t out_nbytes = call->out_nbytes;
+    bool ok = place->sync();
+    if (ok && call->report != NULL) ok = fetch_report(call, count, &out_nbytes);
+    if (ok && point_selects(&call->point)) ok = place->download(count, call->count, sizeof *count);
+    ok = ok && place->download(data->out, call->out, out_nbytes);
+    if (ok && call->values_out != NULL)
+        ok = place->download(data->values_out, call->values_out, (size_t)call->point.n * sizeof *data->values_out);
+    return ok;
+}
+
 /* One run on poisoned outputs, fetched and checked. */
 static bool run_and_check(struct call *call, struct data *data, struct result *result) {
-    const struct place *place = call->place;
-    const struct point *point = &call->point;
-    const size_t nbytes = (size_t)point->n * point_item_nbytes(point);
-    uint64_t count = point->n;
-    if (!place->poison(call->out, nbytes) || !place->poison(call->count, sizeof *call->count)) return fail(result, "cannot be poisoned");
+    uint64_t count = call->point.n;
+    if (!poison_outputs(call)) return fail(result, "cannot be poisoned");
     if (!call->subject->run(call)) return fail(result, call->error);
-    bool ok = place->sync() && place->download(data->out, call->out, nbytes);
-    if (ok && point_selects(point)) ok = place->download(&count, call->count, sizeof count);
-    if (ok && call->values_out != NULL)
-        ok = place->download(data->values_out, call->values_out, (size_t)point->n * sizeof *data->values_out);
-    if (!ok) return fail(result, "the place failed");
-    result->kept = count;
-    return check_result(data, point, count, call->subject->reversed_rest, result->error);
+    if (!fetch(call, data, &count)) return fail(result, "the place failed");
+    result->count = count;
+    return check_result(data, &call->point, count, call->subject->reversed_rest, result->error);
 }
 
 static bool run_call(void *arg) {
@@ -161,12 +187,15 @@ bool measure_call(const struct subject *subject, struct data *data, const struct
     struct call call = {.subject = subject,
                         .place = place,
                         .point = *point,
+                        .nitems = data->nitems,
                         .in = arrays.in,
                         .out = arrays.out,
+                        .out_nbytes = data->out_nbytes,
                         .flags = arrays.flags,
                         .values = arrays.values,
                         .values_out = arrays.values_out,
-                        .count = arrays.count};
+                        .count = arrays.count,
+                        .report = arrays.report};
     const bool ok = subject->open(&call) ? sample_call(&call, data, limits, result) : fail(result, call.error);
     subject->close(&call);
     return ok;
@@ -186,12 +215,12 @@ static bool run_rung(const struct subject *subject, struct data *data, const str
                              .num_bits = point->num_bits,
                              .repeats = repeats + 1,
                              .samples_ms = samples_ms};
-    memset(data->out, 0xAB, (size_t)point->n * sizeof *job.out);
+    memset(data->out, 0xAB, data->out_nbytes);
     if (!ladder_run(subject->rung, &job)) return fail(result, job.error);
     result->nsamples = job.nsamples - 1;
     memcpy(result->samples_ms, samples_ms + 1, result->nsamples * sizeof *samples_ms);
     result->parts = job.times;
-    result->kept = job.count;
+    result->count = job.count;
     return check_result(data, point, job.count, false, result->error);
 }
 

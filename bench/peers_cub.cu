@@ -141,8 +141,8 @@ static uint32_t types_of(enum primitive primitive) {
 }
 
 const struct subject *cuda_peer_at(size_t index) {
-    static struct subject subjects[PRIMITIVE_COUNT];
-    if (index >= PRIMITIVE_COUNT) return NULL;
+    static struct subject subjects[UTF8_DECODE]; /* one for each primitive before it: CUB has no text */
+    if (index >= UTF8_DECODE) return NULL;
     const enum primitive primitive = static_cast<enum primitive>(index);
     const uint32_t params = primitive == SORT || primitive == SORT_PAIRS ? LADDER_NUM_BITS : 0;
     /* algorithm, primitive, backend, types, params, reversed_rest, peer, open, run, close, rung */

@@ -45,14 +45,15 @@ static void add_step(struct profile *profile, const char *name, double nbytes, d
 }
 
 /* For rungs that tell no steps: their parts, or the whole. */
-static void steps_of_times(struct profile *profile, const struct ladder_job *job, const struct point *point) {
+static void steps_of_times(struct profile *profile, const struct ladder_job *job, const struct data *data) {
+    const struct point *point = &data->point;
     const double item = 4.0 * (double)job->n;
     if (profile->rung->params & LADDER_PARTS) {
         add_step(profile, "map", 2 * item, job->times.map_ms);
         add_step(profile, "scan", 2 * item, job->times.scan_ms);
         add_step(profile, "scatter", 3 * item + 4.0 * (double)job->count, job->times.scatter_ms);
     } else {
-        add_step(profile, "the whole call", point_nbytes(point, job->count), job->times.total_ms);
+        add_step(profile, "the whole call", necessary_nbytes(data, point, job->count), job->times.total_ms);
     }
 }
 
@@ -71,7 +72,7 @@ static bool run(struct profile *profile) {
                              .max_steps = MAX_STEPS};
     const bool ok = ladder_run(profile->rung, &job) || complain("profile", "%s: %s", profile->name, job.error);
     profile->nsteps = job.nsteps < MAX_STEPS ? job.nsteps : MAX_STEPS;
-    if (ok && profile->nsteps == 0) steps_of_times(profile, &job, &point);
+    if (ok && profile->nsteps == 0) steps_of_times(profile, &job, &data);
     data_free(&data);
     return ok;
 }

@@ -1,9 +1,9 @@
 /* progress.c: a bar on standard error, on a terminal only, that says how far a run has come and what it is at. */
-#include "bench.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "report.h"
 
 static bool shown;
 

@@ -2,14 +2,14 @@
  *
  * The table of columns in bench.h drives all of them: a column is added there, filled here, and nothing else changes. A file of JSON lines
  * begins with one object that describes the machine, {"machine": {...}}; every further line is a row. */
-#include "bench.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "report.h"
 
 enum kind { TEXT, COUNT, REAL };
 
@@ -31,6 +31,12 @@ static void set_text(char field[TEXT_LENGTH], const char *text) { snprintf(field
 /* What does not apply to a row is not a number. */
 static double where(bool applies, uint32_t value) { return applies ? (double)value : (double)NAN; }
 
+/* Of text, the other side. */
+static const char *type_of(const struct point *point) {
+    if (point_converts(point)) return upsweep_encoding_name(point->encoding);
+    return point_is_text(point) ? "utf8" : upsweep_type_name(point->type);
+}
+
 static void fill_point(struct row *row, const struct subject *subject, const struct point *point) {
     static const char *const caches[] = {[HOT] = "hot", [COLD] = "cold"};
     const uint32_t params = subject->params, all_bits = (uint32_t)(8 * point_item_nbytes(point));
@@ -39,9 +45,10 @@ static void fill_point(struct row *row, const struct subject *subject, const str
     set_text(row->algorithm, subject->algorithm);
     set_text(row->backend, on_cpu ? "cpu" : "cuda");
     set_text(row->device, device_name(subject->backend));
-    set_text(row->type, upsweep_type_name(point->type));
+    set_text(row->type, type_of(point));
     set_text(row->op, point->primitive == SCAN ? "add" : "");
     set_text(row->distribution, distribution_name(point->distribution));
+    set_text(row->mode, point_converts(point) ? upsweep_on_error_name(point->mode) : "");
     set_text(row->cache, caches[point->cache]);
     row->n = (double)point->n;
     row->keep = where(point_selects(point), point->keep);
@@ -51,6 +58,7 @@ static void fill_point(struct row *row, const struct subject *subject, const str
 }
 
 static void fill_result(struct row *row, const struct subject *subject, const struct point *point, const struct result *result) {
+    const double nbytes = point_is_text(point) ? result->text_nbytes : result->nbytes;
     static const char *const methods[] = {[BY_CLOCK] = "clock", [BY_EVENTS] = "events", [BY_GRAPH] = "graph"};
     const bool parts = (subject->params & LADDER_PARTS) != 0;
     set_text(row->method, methods[result->method]);
@@ -63,7 +71,7 @@ static void fill_result(struct row *row, const struct subject *subject, const st
     row->scan_ms = parts ? result->parts.scan_ms : NAN;
     row->scatter_ms = parts ? result->parts.scatter_ms : NAN;
     row->items_per_s = 1e3 * (double)point->n / result->median_ms;
-    row->gb_per_s = 1e-6 * point_nbytes(point, result->kept) / result->median_ms;
+    row->gb_per_s = 1e-6 * nbytes / result->median_ms;
     row->copy_ms = result->copy_ms > 0 ? result->copy_ms : NAN;
     row->x_copy = row->copy_ms / result->median_ms;
 }
@@ -162,6 +170,7 @@ struct report {
     FILE *json, *csv; /* NULL: not wanted */
     struct old_rows *old;
     uint32_t nfaster, nslower;
+    const struct grid *group; /* not yet announced; NULL: it is, or there is none */
 };
 
 static bool open_file(FILE **file, const char *path) {
@@ -185,11 +194,21 @@ struct report *report_open(const char *json_path, const char *csv_path, const ch
     return report;
 }
 
-void report_group(struct report *report, const struct grid *grid) {
-    (void)report;
-    progress_clear();
-    printf("\n%s: %s\n%-22s %-4s %-13s %-4s %12s %4s %7s %12s %7s %9s %9s %7s\n", grid->name, grid->what, "algorithm", "on", "primitive",
+void report_group(struct report *report, const struct grid *grid) { report->group = grid; }
+
+/* With its first row: a group may have none. */
+static void announce_group(struct report *report) {
+    const struct grid *grid = report->group;
+    if (grid == NULL) return;
+    printf("\n%s: %s\n%-22s %-4s %-13s %-7s %12s %4s %15s %12s %7s %9s %9s %7s\n", grid->name, grid->what, "algorithm", "on", "primitive",
            "type", "n", "keep", "", "ms", "spread", "M items/s", "GB/s", "x_copy");
+    report->group = NULL;
+}
+
+void report_group_end(struct report *report, double seconds) {
+    progress_clear();
+    if (report->group == NULL) printf("%.1f s\n", seconds);
+    report->group = NULL;
 }
 
 /* What else tells the rows of a group apart, in a word. */
@@ -198,7 +217,8 @@ static void describe(const struct row *row, char out[32]) {
     if (!isnan(row->block_size)) snprintf(out, 32, "b%.0f", row->block_size);
     if (!isnan(row->num_bits)) snprintf(out, 32, "%.0fbit", row->num_bits);
     if (row->threads > 1) snprintf(out, 32, "t%.0f", row->threads);
-    if (strcmp(row->distribution, "uniform") != 0) snprintf(out, 32, "%.7s", row->distribution);
+    if (strcmp(row->distribution, "uniform") == 0) return;
+    snprintf(out, 32, "%.7s%s%.7s", row->distribution, row->mode[0] != '\0' ? " " : "", row->mode);
 }
 
 static void print_row(struct report *report, const struct row *row) {
@@ -210,12 +230,13 @@ static void print_row(struct report *report, const struct row *row) {
     if (change != 0) snprintf(verdict, sizeof verdict, "  %s: %.2f of the time", change > 0 ? "FASTER" : "SLOWER", ratio);
     report->nfaster += change > 0;
     report->nslower += change < 0;
-    printf("%-22s %-4s %-13s %-4s %12.0f %4s %7s %12.5f %6.1f%% %9.0f %9.1f %7.3f%s\n", row->algorithm, row->backend, row->primitive,
+    printf("%-22s %-4s %-13s %-7s %12.0f %4s %15s %12.5f %6.1f%% %9.0f %9.1f %7.3f%s\n", row->algorithm, row->backend, row->primitive,
            row->type, row->n, keep, what, row->ms, 100 * row->spread, 1e-6 * row->items_per_s, row->gb_per_s, row->x_copy, verdict);
 }
 
 bool report_row(struct report *report, const struct row *row) {
     progress_clear();
+    announce_group(report);
     print_row(report, row);
     fflush(stdout);
     if (report->json != NULL) write_json(report->json, row);

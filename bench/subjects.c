@@ -43,10 +43,16 @@ static size_t gather(struct subject list[MAX_SUBJECTS]) {
 #ifdef BENCH_HAVE_CUB
         cuda_peer_at,
 #endif
+#ifdef BENCH_HAVE_SIMDUTF
+        simdutf_peer_at,
+#endif
+#ifdef BENCH_HAVE_ICONV
+        iconv_peer_at,
+#endif
     };
     size_t count = 0;
     for (size_t i = 0; ladder_at(i) != NULL && count < MAX_SUBJECTS; i++) {
-        if (ladder_at(i)->primitive > LADDER_SORT) continue; /* text has no axes here */
+        if (ladder_at(i)->primitive > LADDER_SORT) continue; /* their text is not one of text.c's */
         list[count] = of_rung(ladder_at(i), names[count]);
         count++;
     }
@@ -63,12 +69,21 @@ const struct subject *subject_at(size_t index) {
     return index < count ? &list[index] : NULL;
 }
 
+/* Peers know good text only: they stop at the first error, or what they do instead is not what the library does. */
+static bool takes_text(const struct subject *subject, const struct point *point) {
+    if (!point_is_text(point)) return true;
+    if (subject->peer == NULL) return library_has_text(subject->backend);
+    if (point->distribution == BAD || point->distribution == RANDOM) return false;
+    return !point_converts(point) || (point->mode == UPSWEEP_STRICT && point->encoding != UPSWEEP_UTF8);
+}
+
 /* A parameter that a subject does not know may only have its default: else the same thing would be measured again and again. */
 bool subject_takes(const struct subject *subject, const struct point *point) {
     if (subject->primitive != point->primitive || !(subject->types >> point->type & 1)) return false;
     if (point->block_size != 0 && !(subject->params & LADDER_BLOCK_SIZE)) return false;
     if (point->nthreads != 0 && !(subject->params & LADDER_THREADS)) return false;
     if (point->num_bits != 0 && point->num_bits != 8 * point_item_nbytes(point) && !(subject->params & LADDER_NUM_BITS)) return false;
+    if (!takes_text(subject, point)) return false;
     if (subject->rung != NULL) return point->cache == HOT && point->primitive == subject->primitive && point->distribution == UNIFORM;
     return true;
 }
