@@ -4,7 +4,7 @@
 #   sh run.sh demo [ARGS]   build, then `upsweep demo ARGS`: the whole ladder, timed and checked
 #   sh run.sh test          build three ways (plain, ASan + UBSan, TSan) and run every test
 #   sh run.sh gpu-test      on a machine with a GPU: the same tests on it, the sanitizers, and docs/results/gpu-tests.json
-#   sh run.sh bench [ARGS]  measure it all side by side and draw it: build/bench.jsonl, build/img (--full: all sizes, for a GPU machine)
+#   sh run.sh bench [ARGS]  measure it all side by side and draw it: build/bench.md (--full: all sizes, for a GPU machine)
 #
 # Build trees: build/ (the tool is build/bin/upsweep), build-asan/, build-tsan/.
 set -eu
@@ -99,8 +99,12 @@ bench() {
     python=/usr/bin/python3 # where the package puts Matplotlib
     { [ -f /usr/include/tbb/version.h ] && "$python" -c 'import matplotlib' 2>/dev/null; } || { need matplotlib python3-matplotlib libtbb-dev; install_missing; }
     build build
-    build/bin/upsweep-bench "$@" --json build/bench.jsonl
+    rm -rf build/bench.jsonl build/img
+    build/bin/upsweep-bench "$@" --json build/bench.jsonl --csv build/bench.csv
+    [ -f build/bench.jsonl ] || return 0 # --help, --list
     "$python" bench/plot.py build/bench.jsonl --out build/img
+    "$python" bench/tables.py --new build/bench.md build/bench.jsonl
+    echo "run.sh: the rows are in build/bench.jsonl and build/bench.csv, the tables in build/bench.md, the figures in build/img"
 }
 
 command=${1:-}

@@ -1,159 +1,18 @@
 #!/usr/bin/env python3
 """Draws the figures of docs/performance.md from the JSON lines of upsweep-bench, as SVG and PNG.
 
-    python3 bench/plot.py RUN.jsonl [--out docs/img] [--prefix cpu-]
+    python3 bench/plot.py RUN.jsonl... [--out docs/img] [--prefix cpu-]
 
-Each figure is one function, drawn if the run has the rows for it. Colours are those of Okabe and Ito, which colour-blind readers can tell
-apart; dashes are the CPU, full lines the GPU; lines carry their names at their ends. Needs Matplotlib.
+Each figure is one function, drawn if the runs have the rows for it. Needs Matplotlib.
 """
 import argparse
-import json
-import math
 import os
-from collections import defaultdict
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter
 
-ORANGE, SKY, GREEN, BLUE, RED, PINK, BLACK, GREY = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#808080"
-COLOURS = {
-    "upsweep": RED, "cub": BLACK, "thrust": GREY, "naive": ORANGE, "work-efficient": SKY, "packed-threads": BLUE, "working-threads": GREEN,
-    "shared-memory": PINK, "split": ORANGE, "serial": BLACK, "threaded-naive": ORANGE, "std::exclusive_scan": SKY, "std::copy_if": SKY,
-    "std::sort": SKY, "qsort": GREY, "without-scan": BLACK, "with-scan": BLUE, "tbb-exclusive_scan": GREEN, "tbb-copy_if": GREEN,
-    "tbb-sort": GREEN,
-}
-PARTS = [("map_ms", "map", SKY), ("scan_ms", "scan", BLUE), ("scatter_ms", "scatter", ORANGE)]
-
-plt.rcParams.update({
-    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
-    "axes.axisbelow": True, "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left", "lines.linewidth": 1.4,
-    "svg.hashsalt": "upsweep", "svg.fonttype": "none", "figure.constrained_layout.use": True, "figure.dpi": 100,
-})
-
-
-# ---- the run ----
-
-class Run:
-    def __init__(self, path):
-        self.machine, self.rows = {}, []
-        with open(path) as lines:
-            for line in lines:
-                row = json.loads(line)
-                if "machine" in row:
-                    self.machine.update(row["machine"])
-                else:
-                    self.rows.append(row)
-
-    def where(self, **wanted):
-        return [row for row in self.rows if all(row[key] == value for key, value in wanted.items())]
-
-    def curves(self, rows, x="n", y=lambda row: row["ms"]):
-        """{(backend, algorithm): sorted [(x, y)]}"""
-        curves = defaultdict(list)
-        for row in rows:
-            if row[x] is not None and y(row) is not None:
-                curves[row["backend"], row["algorithm"]].append((row[x], y(row)))
-        return {key: sorted(points) for key, points in curves.items()}
-
-    def foot(self):
-        date, commit = (self.rows[0]["date"], self.rows[0]["commit"]) if self.rows else ("", "")
-        machine = self.machine
-        cpu = f"{machine.get('cpu', '?')} ({machine.get('threads', '?')} threads, {machine.get('instructions', '?')})"
-        versions = sorted({row["peer_version"] for row in self.rows if row["peer_version"]})
-        gpu = f"{machine['gpu']}, " if "gpu" in machine else ""
-        return f"{gpu}{cpu}; {date}, commit {commit}; " + ", ".join(versions)
-
-
-def is_power_of_two(n):
-    return n & (n - 1) == 0
-
-
-# ---- axes ----
-
-def power_label(n, _=None):
-    if n <= 0:
-        return ""
-    power = math.log2(n)
-    return f"$2^{{{round(power)}}}$" if abs(power - round(power)) < 1e-6 else ""
-
-
-def time_label(ms, _=None):
-    for unit, scale in (("s", 1e-3), ("ms", 1), ("µs", 1e3), ("ns", 1e6)):
-        if ms * scale >= 0.999:
-            return f"{ms * scale:.4g} {unit}"
-    return f"{ms * 1e6:.2g} ns"
-
-
-def log_x(ax, label="elements", every=4):
-    ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_locator(LogLocator(base=2.0 ** every, numticks=20))
-    ax.xaxis.set_major_formatter(FuncFormatter(power_label))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel(label)
-
-
-def log_time(ax):
-    ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(FuncFormatter(time_label))
-    ax.yaxis.set_minor_formatter(NullFormatter())
-
-
-def style(backend, algorithm):
-    ours = algorithm == "upsweep"
-    return {"color": COLOURS.get(algorithm, GREY), "linestyle": "--" if backend == "cpu" else "-", "linewidth": 2.2 if ours else 1.3,
-            "zorder": 4 if ours else 3}
-
-
-def name_of(backend, algorithm, both):
-    return f"{algorithm} ({'CPU' if backend == 'cpu' else 'GPU'})" if both else algorithm
-
-
-def label_ends(ax, ends, gap=10.5):
-    """Names at the right end of each line, pushed apart so that none covers another. ends: [(x, y, text, colour)]"""
-    ax.figure.canvas.draw()
-    last = max(x for x, _, _, _ in ends)
-    label_column(ax, last, [end for end in ends if end[0] == last], gap)
-    early = sorted(end for end in ends if end[0] < last)
-    for i, (x, y, text, colour) in enumerate(early):  # above their ends, where the names of the others are not, in steps
-        ax.annotate(text.strip(), xy=(x, y), xytext=(0, 4 + 9 * i), textcoords="offset points", color=colour, fontsize=7.5, ha="right")
-
-
-def label_column(ax, right, ends, gap):
-    placed = sorted(((ax.transData.transform((x, y))[1], x, y, text, colour) for x, y, text, colour in ends), reverse=True)
-    heights, ceiling = [], ax.transAxes.transform((0, 1))[1] + gap
-    for height, *_ in placed:
-        ceiling = min(height, ceiling - gap)
-        heights.append(ceiling)
-    floor = ax.transAxes.transform((0, 0))[1]
-    for i in range(len(heights) - 1, -1, -1):  # what was pushed out below comes back up
-        heights[i] = max(heights[i], floor)
-        floor = heights[i] + gap
-    for height, (_, x, y, text, colour) in zip(heights, placed):
-        at = ax.transData.inverted().transform((0, height))[1]
-        ax.annotate(text, xy=(right, at), color=colour, fontsize=7.5, va="center", ha="left", annotation_clip=False)
-
-
-def draw_curves(ax, curves, both=True, names=True):
-    ends = []
-    for (backend, algorithm), points in curves.items():
-        xs, ys = zip(*points)
-        look = style(backend, algorithm)
-        ax.plot(xs, ys, **look)
-        ends.append((xs[-1], ys[-1], "  " + name_of(backend, algorithm, both), look["color"]))
-    if names:
-        label_ends(ax, ends)
-
-
-def save(fig, run, options, name):
-    fig.supxlabel(run.foot(), fontsize=6.5, color="#606060", x=0.01, ha="left")
-    for kind in ("svg", "png"):
-        path = os.path.join(options.out, f"{options.prefix}{name}.{kind}")
-        fig.savefig(path, metadata={"Date": None} if kind == "svg" else None, dpi=110)
-    plt.close(fig)
-    print(f"{options.prefix}{name}")
+from plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, PARTS, PINK, RED, SKY, Run, draw_curves, is_power_of_two, label_ends, log_time, log_x,
+                      name_of, power_label, save, time_label)
 
 
 # ---- the figures ----
@@ -312,8 +171,10 @@ def threads(run, options):
         return
     fig, ax = plt.subplots(figsize=(6.4, 4.2))
     ends = []
-    for primitive, colour in (("scan", RED), ("compact", BLUE), ("sort", GREEN)):
+    for primitive, colour in (("scan", RED), ("compact", BLUE), ("sort", GREEN), ("utf8_decode", PINK)):
         points = sorted((row["threads"], row["ms"]) for row in rows if row["primitive"] == primitive)
+        if not points:
+            continue
         xs, ys = [x for x, _ in points], [points[0][1] / y for _, y in points]
         ax.plot(xs, ys, "o-", color=colour, markersize=4)
         ends.append((xs[-1], ys[-1], "  " + primitive, colour))
@@ -327,12 +188,90 @@ def threads(run, options):
     save(fig, run, options, "threads")
 
 
-FIGURES = [scan_size, speed_up, block_size, compact_size, compact_parts, sort_size, sort_bits, x_copy, latency, threads]
+SCRIPTS = ("ascii", "french", "russian", "chinese", "emoji", "mixed", "bad", "random")
+CONVERSIONS = (("utf8_decode", "utf32", "UTF-8 to UTF-32"), ("utf8_decode", "utf16le", "UTF-8 to UTF-16"),
+               ("utf8_encode", "utf32", "UTF-32 to UTF-8"), ("utf8_encode", "utf16le", "UTF-16 to UTF-8"))
+SERIES = (("upsweep", "replace", "upsweep, replace", RED), ("upsweep", "strict", "upsweep, strict", "#F2A27A"),
+          ("upsweep", "remove", "upsweep, remove", PINK), ("simdutf", "strict", "simdutf (strict)", BLUE), ("iconv", "strict", "iconv (strict)", GREY))
+
+
+def draw_bars(ax, rows, series, show_copy):
+    """A group of bars for each script; a black line at the speed of a copy of the same bytes."""
+    width = 0.84 / len(series)
+    for i, (algorithm, mode, label, colour) in enumerate(series):
+        at = {row["distribution"]: row for row in rows if (row["algorithm"], row["mode"]) == (algorithm, mode)}
+        xs = [x for x, script in enumerate(SCRIPTS) if script in at]
+        ax.bar([x + (i - (len(series) - 1) / 2) * width for x in xs], [at[SCRIPTS[x]]["gb_per_s"] for x in xs], width, color=colour, label=label)
+        for x in xs if show_copy and i == 0 else []:
+            copy = at[SCRIPTS[x]]["gb_per_s"] / at[SCRIPTS[x]]["x_copy"]
+            ax.plot([x - 0.42, x + 0.42], [copy, copy], color=BLACK, linewidth=1.2, label="a copy of the same bytes" if x == xs[0] else None)
+    ax.set_xticks(range(len(SCRIPTS)), SCRIPTS, rotation=45, ha="right", fontsize=7.5)
+    ax.grid(axis="x", visible=False)
+
+
+def utf8(run, options):
+    """Throughput by script and mode; on the GPU the largest texts, on the CPU some that fit its caches."""
+    for backend, name in (("cuda", "utf8-gpu"), ("cpu", "utf8-cpu")):
+        rows = [row for group in ("utf8-scripts", "utf8-remove") for row in run.where(group=group, backend=backend)]
+        if not rows:
+            continue
+        n = (max if backend == "cuda" else min)(row["n"] for row in rows)
+        rows = [row for row in rows if row["n"] == n]
+        series = [one for one in SERIES if any((row["algorithm"], row["mode"]) == one[:2] for row in rows)]
+        fig, axes = plt.subplots(2, 2, figsize=(10.4, 6.4))
+        for ax, (primitive, encoding, title) in zip(axes.flat, CONVERSIONS):
+            draw_bars(ax, [row for row in rows if (row["primitive"], row["type"]) == (primitive, encoding)], series, backend == "cuda")
+            ax.set_title(title)
+            ax.set_ylabel("GB/s of UTF-8")
+        axes.flat[0].legend(fontsize=7, frameon=False)
+        threads = max(row["threads"] or 0 for row in rows)
+        where = "on the GPU" if backend == "cuda" else f"on the CPU, the library with {threads} threads" if threads > 1 else "on the CPU"
+        fig.suptitle(f"{power_label(n)} bytes of text, {where}", fontsize=10, x=0.01, ha="left")
+        save(fig, run, options, name)
+
+
+def utf8_size(run, options):
+    """Throughput against size, log-log, of good text."""
+    rows = [row for row in run.where(group="utf8-size") if is_power_of_two(row["n"])]
+    scripts = [script for script in SCRIPTS if any(row["distribution"] == script for row in rows)]
+    if not scripts:
+        return
+    fig, axes = plt.subplots(1, len(scripts), figsize=(4.2 * len(scripts), 4.2), sharey=True, squeeze=False)
+    for ax, script in zip(axes[0], scripts):
+        log_x(ax, "bytes of text")
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        draw_curves(ax, run.curves([row for row in rows if row["distribution"] == script], y=lambda row: row["gb_per_s"]),
+                    len({row["backend"] for row in rows}) > 1)
+        ax.set_title(f"UTF-8 to UTF-32, {script}")
+    axes[0][0].set_ylabel("GB/s of UTF-8")
+    save(fig, run, options, "utf8-size")
+
+
+def sweep(run, options):
+    """As x_copy, at sizes close to one another."""
+    for backend, name in (("cuda", "sweep"), ("cpu", "sweep-cpu")):
+        panels = [("scan, i32", run.where(group="scan-sweep", backend=backend)),
+                  ("compact, i32, half kept", run.where(group="compact-sweep", backend=backend))]
+        if not all(rows for _, rows in panels):
+            continue
+        fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+        for ax, (title, rows) in zip(axes, panels):
+            log_x(ax)
+            ax.axhline(1, color=BLACK, linewidth=0.8)
+            ax.set_ylim(0, 1.25)
+            draw_curves(ax, run.curves([row for row in rows if row["x_copy"] is not None], y=lambda row: row["x_copy"]), both=False)
+            ax.set_title(title)
+        axes[0].set_ylabel("speed, as a share of a copy of the same bytes")
+        save(fig, run, options, name)
+
+
+FIGURES = [scan_size, speed_up, block_size, compact_size, compact_parts, sort_size, sort_bits, x_copy, latency, utf8, utf8_size, threads, sweep]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("run")
+    parser.add_argument("run", nargs="+")
     parser.add_argument("--out", default="docs/img")
     parser.add_argument("--prefix", default="", help="put before the names of the files")
     options = parser.parse_args()

@@ -2,14 +2,16 @@
 """Fills the tables of a Markdown page from the JSON lines of upsweep-bench, so that every number on it comes from a kept file.
 
     python3 bench/tables.py PAGE.md
+    python3 bench/tables.py --new PAGE.md RUN.jsonl... # a new page, of all tables for which the runs have rows, and the figures beside it
 
 The page says what goes where: between `<!-- begin NAME FILE -->` and `<!-- end NAME -->` comes the table NAME of the run in FILE, whose path is
-relative to the page.
+relative to the page; or of several, FILE,FILE (a comma and no space).
 """
 import json
 import math
 import os
 import re
+import statistics
 import sys
 
 PEER_SLACK = 0.02  # a peer is faster if it takes less than this share less time
@@ -22,7 +24,7 @@ def read(path):
         if "machine" in row:
             machine.update(row["machine"])
         else:
-            rows.append(row)
+            rows.append({"mode": None, **row})
     return machine, rows
 
 
@@ -34,6 +36,16 @@ def size(n):
         if power == int(power):
             return f"2^{int(power)}" + (f" - {minus}" if minus else "")
     return str(n)
+
+
+def sizes(ns):
+    """Powers of two that follow one another as a range."""
+    out, ns = [], sorted(set(ns))
+    while ns:
+        last = next(i for i in range(len(ns)) if i + 1 == len(ns) or ns[i + 1] != 2 * ns[i])
+        out += [size(n) for n in ns[:last + 1]] if last < 2 else [f"{size(ns[0])} to {size(ns[last])}"]
+        ns = ns[last + 1:]
+    return ", ".join(out)
 
 
 def time(ms):
@@ -61,7 +73,7 @@ def table(head, lines):
 
 # ---- rows ----
 
-POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "num_bits", "cache")
+POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "mode", "num_bits", "cache")
 
 
 def pick(rows, **wanted):
@@ -80,7 +92,8 @@ def against_peers(rows):
     return [(row, peers[tuple(row[key] for key in POINT)]) for row in ours if tuple(row[key] for key in POINT) in peers]
 
 
-CALLS = ("scan-calls", "compact-calls", "sort-calls", "scan-types", "select-kinds", "select-runs", "sort-types", "sort-inputs", "cold", "large")
+CALLS = ("scan-calls", "compact-calls", "sort-calls", "scan-types", "select-kinds", "select-runs", "sort-types", "sort-inputs", "cold", "large",
+         "utf8-scripts", "utf8-size", "utf8-checks")
 
 
 def versus(rows, columns):
@@ -136,6 +149,29 @@ def cold(rows, backend):
     return versus(pick(rows, group="cold", backend=backend), [KIND, N])
 
 
+SCRIPTS = ("ascii", "french", "russian", "chinese", "emoji", "mixed", "bad", "random")
+
+
+def utf8(rows, backend):
+    """GB/s of UTF-8, by conversion and script, at the sizes of the group utf8-scripts."""
+    wanted = pick(rows, group=("utf8-scripts", "utf8-remove", "utf8-checks"), backend=backend)
+    peers = sorted({row["algorithm"] for row in wanted if row["peer_version"]}, reverse=True)
+    at = {(row["primitive"], row["type"], row["n"], row["distribution"], row["algorithm"], row["mode"]): row for row in wanted}
+    lines = []
+    for primitive, kind in (("utf8_decode", "utf32"), ("utf8_decode", "utf16le"), ("utf8_decode", "utf8"), ("utf8_encode", "utf32"),
+                            ("utf8_encode", "utf16le"), ("utf8_validate", "utf8"), ("utf8_count", "utf8")):
+        for n in sorted({row["n"] for row in pick(wanted, primitive=primitive, type=kind)}):
+            for script in SCRIPTS:
+                def speed(algorithm, *modes):
+                    found = [at[key] for mode in modes if (key := (primitive, kind, n, script, algorithm, mode)) in at]
+                    return f"{found[0]['gb_per_s']:.3g}" if found else ""
+                ours = at.get((primitive, kind, n, script, "upsweep", "replace")) or at.get((primitive, kind, n, script, "upsweep", None))
+                if ours:
+                    lines.append([f"{primitive}, {kind}", size(n), script, speed("upsweep", "replace", None), share(ours["x_copy"]),
+                                  speed("upsweep", "strict"), speed("upsweep", "remove")] + [speed(peer, "strict", None) for peer in peers])
+    return table(["call", "bytes", "text", "upsweep", "x copy", "strict", "remove"] + peers, lines)
+
+
 def ladder(rows, group, n):
     wanted = pick(rows, group=group, n=n)
     serial = next((row["ms"] for row in wanted if row["algorithm"] in ("serial", "without-scan", "std::sort")), None)
@@ -147,12 +183,12 @@ def ladder(rows, group, n):
 
 def threads(rows):
     counts = sorted({row["threads"] for row in pick(rows, group="threads")})
-    lines = []
-    for primitive in ("scan", "compact", "sort"):
+    lines, n = [], size(next((row["n"] for row in pick(rows, group="threads")), 1))
+    for primitive in ("scan", "compact", "sort", "utf8_decode"):
         times = {row["threads"]: row["ms"] for row in pick(rows, group="threads", primitive=primitive)}
         if times:
             lines.append([primitive] + [f"{time(times[count])} ({times[1] / times[count]:.1f})" if count in times else "" for count in counts])
-    return table([f"i32, {size(pick(rows, group='threads')[0]['n'])} elements"] + [f"{count} threads" if count > 1 else "1 thread" for count in counts], lines)
+    return table([f"{n} elements, or bytes of text"] + [f"{count} threads" if count > 1 else "1 thread" for count in counts], lines)
 
 
 def losses(rows, backend):
@@ -167,35 +203,76 @@ def losses(rows, backend):
             lost.append(ours["n"])
             if speed < worst[0]:
                 worst[:] = [speed, peer["algorithm"], ours["n"]]
-    lines = [list(key) + [f"{len(set(lost))} of {len(set(all_sizes))}: " + ", ".join(size(n) for n in sorted(set(lost))), worst[1],
+    lines = [list(key) + [f"{len(set(lost))} of {len(set(all_sizes))}: {sizes(lost)}", worst[1],
                           f"{ratio(worst[0])} at {size(worst[2])}"]
              for key, (lost, all_sizes, worst) in groups.items() if lost]
     return table(["call", "type", "kept", "input", "cache", "slower at", "than", "at worst, times as fast"], lines)
 
 
-def makers_of(path):
-    machine, rows = read(path)
+def sweep(rows, backend):
+    """Of all sizes of the sweep in a range: the least, the median and the best times as fast, and the sizes where a peer is faster."""
+    lines = []
+    for primitive in ("scan", "compact"):
+        pairs = against_peers(pick(rows, group=f"{primitive}-sweep", backend=backend))
+        for low, high in ((3, 10), (10, 16), (16, 20), (20, 24), (24, 28)):
+            speeds = [(peer["ms"] / ours["ms"], ours["n"]) for ours, peer in pairs if 1 << low <= ours["n"] <= 1 << high]
+            if speeds:
+                lost = [n for speed, n in speeds if speed < 1 - PEER_SLACK]
+                lines.append([primitive, f"2^{low} to 2^{high}", len(speeds), f"{ratio(min(speeds)[0])} at {min(speeds)[1]}",
+                              ratio(statistics.median(speed for speed, _ in speeds)), ratio(max(speeds)[0]), len(lost)])
+    return table(["call", "sizes", "how many", "at worst, times as fast", "median", "at best", "slower at"], lines)
+
+
+def read_all(paths):
+    machine, rows = {}, []
+    for path in paths:
+        more_machine, more_rows = read(path)
+        machine.update(more_machine)
+        rows += more_rows
+    return machine, rows
+
+
+def makers_of(machine, rows):
+    def of_ladder(group, most):  # at the largest size up to `most` that has been measured
+        return lambda: ladder(rows, group, max((row["n"] for row in pick(rows, group=group) if row["n"] <= most), default=0))
+
     makers = {
         "machine": lambda: machine_block(machine, rows),
-        "ladder-scan": lambda: ladder(rows, "scan-size", 1 << 24), "ladder-compact": lambda: ladder(rows, "compact-size", 1 << 24),
-        "ladder-sort": lambda: ladder(rows, "sort-size", 1 << 20), "threads": lambda: threads(rows),
+        "ladder-scan": of_ladder("scan-size", 1 << 24), "ladder-compact": of_ladder("compact-size", 1 << 24),
+        "ladder-sort": of_ladder("sort-size", 1 << 20), "threads": lambda: threads(rows),
     }
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
-        for maker in (scan, compact, sort, others, sorts, cold, losses):
+        for maker in (scan, compact, sort, others, sorts, cold, utf8, sweep, losses):
             makers[f"{maker.__name__}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
     return makers
 
 
-def main():
-    page = sys.argv[1]
+def fill(page):
     text, runs = open(page).read(), {}
-    for name, file in re.findall(r"<!-- begin (\S+) (\S+) -->", text):
-        if file not in runs:
-            runs[file] = makers_of(os.path.join(os.path.dirname(page), file))
-        made = runs[file][name]()
-        text = re.sub(rf"(<!-- begin {name} {re.escape(file)} -->\n).*?(<!-- end {name} -->)", lambda match: f"{match[1]}{made}\n{match[2]}",
+    for name, files in re.findall(r"<!-- begin (\S+) (\S+) -->", text):
+        if files not in runs:
+            runs[files] = makers_of(*read_all(os.path.join(os.path.dirname(page), file) for file in files.split(",")))
+        made = runs[files][name]()
+        text = re.sub(rf"(<!-- begin {name} {re.escape(files)} -->\n).*?(<!-- end {name} -->)", lambda match: f"{match[1]}{made}\n{match[2]}",
                       text, flags=re.S)
     open(page, "w").write(text)
+
+
+def write_new(page, paths):
+    tables = {name: make() for name, make in makers_of(*read_all(paths)).items()}
+    images = os.path.join(os.path.dirname(page), "img")
+    figures = sorted(name for name in os.listdir(images) if name.endswith(".svg")) if os.path.isdir(images) else []
+    parts = ["# Measured on this machine", "The columns are explained in docs/performance.md."]
+    parts += [f"## {name}\n\n{made}" for name, made in tables.items() if made.count("\n") > 1]
+    parts += ["## Figures"] + [f"![{name}](img/{name})" for name in figures]
+    open(page, "w").write("\n\n".join(parts) + "\n")
+
+
+def main():
+    if sys.argv[1] == "--new":
+        write_new(sys.argv[2], sys.argv[3:])
+    else:
+        fill(sys.argv[1])
 
 
 if __name__ == "__main__":
