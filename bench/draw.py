@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws each algorithm at work on eight elements, as SVG, for docs/scan.md, docs/compact.md and docs/sort.md.
+"""Draws each algorithm at work on eight elements, as SVG, for docs/scan.md, docs/compact.md, docs/sort.md and docs/utf8.md.
 
     python3 bench/draw.py [--out docs/img]
 
@@ -57,9 +57,9 @@ class Picture:
             for j, value in enumerate(values):
                 if value is None:
                     continue
-                x = self.x(i, j)
+                x, small = self.x(i, j), ' font-size="11"' if len(str(value)) > 4 else ""
                 out.append(f'<rect x="{x + 2}" y="{y}" width="{CELL - 4}" height="26" rx="3" fill="{fill.get(j, "white")}" stroke="{INK}" '
-                           f'stroke-width="0.8"/><text x="{x + CELL / 2}" y="{y + 18}" text-anchor="middle" fill="{INK}">{value}</text>')
+                           f'stroke-width="0.8"/><text x="{x + CELL / 2}" y="{y + 18}" text-anchor="middle" fill="{INK}"{small}>{value}</text>')
         return "\n".join(out + ["</svg>\n"])
 
 
@@ -251,12 +251,128 @@ def digit_sort():
     return picture, keys
 
 
+def bucket_sort():
+    """The two highest bits first, then each bucket by itself."""
+    picture, keys = Picture("Radix sort by buckets: the highest bits first"), [9, 4, 15, 2, 6, 12, 1, 8]
+    colours = [KEPT, WRITTEN, "#D9F0E6", "#F6E3EE"]
+    picture.row("in", binary(keys, 4))
+    order = sorted(range(8), key=lambda i: keys[i] >> 2)
+    counts = [sum(key >> 2 == d for key in keys) for d in range(4)]
+    gaps = [start for start, count in zip(exclusive(counts), counts) if start and count]
+    picture.row("in buckets", binary([keys[i] for i in order], 4), {to: colours[keys[i] >> 2] for to, i in enumerate(order)}, gaps)
+    for to, i in enumerate(order):
+        picture.arrow(i, to, MOVE)
+    keys = [keys[i] for i in order]
+    order = sorted(range(8), key=lambda i: keys[i])
+    assert all(keys[i] >> 2 == keys[to] >> 2 for to, i in enumerate(order))
+    picture.row("each sorted", binary([keys[i] for i in order], 4), {to: colours[keys[i] >> 2] for to, i in enumerate(order)}, gaps)
+    for to, i in enumerate(order):
+        picture.arrow(i, to)
+    return picture, [keys[i] for i in order]
+
+
+# ---- UTF-8 ----
+
+TEXT = [0x41, 0xE2, 0x82, 0xAC, 0xC3, 0xA9, 0x80, 0x42]  # A, euro sign, e acute, a stray byte, B
+CODES = [0x41, 0x20AC, 0xE9, 0x1F600]
+
+
+def hexadecimal(values):
+    return [format(x, "02X") for x in values]
+
+
+def length_of(lead):
+    return 2 if 0xC2 <= lead < 0xE0 else 3 if 0xE0 <= lead < 0xF0 else 4 if 0xF0 <= lead < 0xF5 else 1
+
+
+def offsets_of(text):
+    """Of each byte in its sequence, by the three bytes before it (the special cases of E0, ED, F0, F4 are not in this text)."""
+    def covered_by(i):
+        for distance in (1, 2, 3):
+            between = text[max(0, i - distance + 1):i + 1]
+            if i >= distance and length_of(text[i - distance]) > distance and all(0x80 <= x < 0xC0 for x in between):
+                return distance
+        return 0
+    return [covered_by(i) for i in range(len(text))]
+
+
+def decode_one(sequence):
+    good = len(sequence) == length_of(sequence[0]) and not 0x80 <= sequence[0] < 0xC2
+    return ord(bytes(sequence).decode()) if good else 0xFFFD
+
+
+def utf8_in_one_pass():
+    picture, offsets = Picture("UTF-8 decoded in one pass"), offsets_of(TEXT)
+    picture.row("in", hexadecimal(TEXT))
+    picture.row("offset in sequence", offsets, {i: KEPT for i in range(8) if offsets[i] == 0})
+    for i in range(8):
+        picture.arrow(i - offsets[i], i, ADD if offsets[i] else FAINT)
+    ends = [int(i == 7 or offsets[i + 1] == 0) for i in range(8)]
+    picture.row("is it an end?", ends, {i: KEPT for i in range(8) if ends[i]})
+    for i in range(8):
+        picture.arrow(min(i + 1, 7), i)
+    places = exclusive(ends)
+    picture.row("scan", places)
+    for i in range(8):
+        picture.arrow(i, i)
+    codes = [decode_one(TEXT[i - offsets[i]:i + 1]) for i in range(8) if ends[i]]
+    picture.row("decode, store", hexadecimal(codes), {i: KEPT for i in range(len(codes))})
+    for i in range(8):
+        if ends[i]:
+            picture.arrow(i, places[i], MOVE)
+    return picture, codes
+
+
+def utf8_in_steps():
+    picture, offsets = Picture("UTF-8 decoded in steps"), offsets_of(TEXT)
+    picture.row("in", hexadecimal(TEXT))
+    picture.row("offset in sequence", offsets)
+    for i in range(8):
+        picture.arrow(i, i)
+    numbers = [sum(x == 0 for x in offsets[:i + 1]) - 1 for i in range(8)]
+    picture.row("sum of the starts", numbers)
+    for i in range(8):
+        picture.arrow(i, i, ADD)
+    nsequences = numbers[-1] + 1
+    groups = [[TEXT[i] for i in range(8) if numbers[i] == k] for k in range(nsequences)]
+    picture.row("groups of four", ["".join(hexadecimal(group)) for group in groups], {k: WRITTEN for k in range(nsequences)})
+    for i in range(8):
+        picture.arrow(i, numbers[i], MOVE)
+    codes = [decode_one(group) for group in groups]
+    picture.row("decoded", hexadecimal(codes), {k: KEPT for k in range(nsequences)})
+    for k in range(nsequences):
+        picture.arrow(k, k)
+    return picture, codes
+
+
+def utf8_encoded():
+    picture, texts = Picture("UTF-8 encoded"), [chr(code).encode() for code in CODES]
+    picture.row("in", hexadecimal(CODES))
+    picture.row("length", [len(text) for text in texts])
+    for i in range(len(CODES)):
+        picture.arrow(i, i)
+    places = exclusive([len(text) for text in texts])
+    picture.row("scan", places)
+    for i in range(len(CODES)):
+        picture.arrow(i, i)
+    out = [byte for text in texts for byte in text]
+    colours = [KEPT, WRITTEN, "#D9F0E6", "#F6E3EE"]
+    picture.row("out", hexadecimal(out), {places[i] + k: colours[i] for i, text in enumerate(texts) for k in range(len(text))})
+    for i, text in enumerate(texts):
+        for k in range(len(text)):
+            picture.arrow(i, places[i] + k, MOVE)
+    return picture, out
+
+
 PICTURES = {
     "scan-serial": (serial_scan, exclusive(EIGHT)), "scan-naive": (naive_scan, exclusive(EIGHT)),
     "scan-work-efficient": (work_efficient_scan, exclusive(EIGHT)), "scan-shared-memory": (shared_memory_scan, exclusive(EIGHT)),
     "scan-single-pass": (single_pass_scan, exclusive(EIGHT)), "compact-map-scan-scatter": (map_scan_scatter, [3, 7, 4, 1, 3]),
     "compact-single-pass": (single_pass_compaction, [3, 7, 4, 1, 3]), "sort-split": (split_sort, sorted(KEYS)),
-    "sort-digits": (digit_sort, [1, 2, 4, 6, 8, 9, 12, 15]),
+    "sort-digits": (digit_sort, [1, 2, 4, 6, 8, 9, 12, 15]), "sort-buckets": (bucket_sort, [1, 2, 4, 6, 8, 9, 12, 15]),
+    "utf8-single-pass": (utf8_in_one_pass, [ord(x) for x in bytes(TEXT).decode(errors="replace")]),
+    "utf8-steps": (utf8_in_steps, [ord(x) for x in bytes(TEXT).decode(errors="replace")]),
+    "utf8-encode": (utf8_encoded, list("".join(map(chr, CODES)).encode())),
 }
 
 
