@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the figures of docs/performance.md from the JSON lines of upsweep-bench, as SVG and PNG.
 
-    python3 bench/plot.py RUN.jsonl... [--out docs/img] [--prefix cpu-]
+    python3 bench/plot.py RUN.jsonl... [--out docs/img] [--prefix epyc-] [--only utf8,threads]
 
 Each figure is one function, drawn if the runs have the rows for it. Needs Matplotlib.
 """
@@ -274,11 +274,13 @@ def main():
     parser.add_argument("run", nargs="+")
     parser.add_argument("--out", default="docs/img")
     parser.add_argument("--prefix", default="", help="put before the names of the files")
+    parser.add_argument("--only", default=",".join(figure.__name__ for figure in FIGURES), help="these figures (names of functions)")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     run = Run(options.run)
     for figure in FIGURES:
-        figure(run, options)
+        if figure.__name__ in options.only.split(","):
+            figure(run, options)
 
 
 if __name__ == "__main__":

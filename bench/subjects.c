@@ -81,7 +81,8 @@ static bool takes_text(const struct subject *subject, const struct point *point)
 bool subject_takes(const struct subject *subject, const struct point *point) {
     if (subject->primitive != point->primitive || !(subject->types >> point->type & 1)) return false;
     if (point->block_size != 0 && !(subject->params & LADDER_BLOCK_SIZE)) return false;
-    if (point->nthreads != 0 && !(subject->params & LADDER_THREADS)) return false;
+    const uint32_t most_threads = subject->backend == LADDER_CPU ? 1 : 0; /* that say nothing new to who knows none */
+    if (point->nthreads > most_threads && !(subject->params & LADDER_THREADS)) return false;
     if (point->num_bits != 0 && point->num_bits != 8 * point_item_nbytes(point) && !(subject->params & LADDER_NUM_BITS)) return false;
     if (!takes_text(subject, point)) return false;
     if (subject->rung != NULL) return point->cache == HOT && point->primitive == subject->primitive && point->distribution == UNIFORM;

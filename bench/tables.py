@@ -5,7 +5,7 @@
     python3 bench/tables.py --new PAGE.md RUN.jsonl... # a new page, of all tables for which the runs have rows, and the figures beside it
 
 The page says what goes where: between `<!-- begin NAME FILE -->` and `<!-- end NAME -->` comes the table NAME of the run in FILE, whose path is
-relative to the page; or of several, FILE,FILE (a comma and no space).
+relative to the page; or of several, FILE,FILE (a comma and no space). A NAME like figure-threads is the figure img/threads.svg, if it is there.
 """
 import json
 import math
@@ -67,6 +67,8 @@ def times_as_fast(before, now):
 
 
 def table(head, lines):
+    if not lines:
+        return "(This run has no rows of it.)"
     out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return "\n".join(out + ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines])
 
@@ -247,12 +249,18 @@ def makers_of(machine, rows):
     return makers
 
 
+def figure(page, name):
+    """A figure that plot.py has drawn from the same run, if it has."""
+    path = f"img/{name.removeprefix('figure-')}.svg"
+    return f"![{path}]({path})" if os.path.exists(os.path.join(os.path.dirname(page), path)) else ""
+
+
 def fill(page):
     text, runs = open(page).read(), {}
     for name, files in re.findall(r"<!-- begin (\S+) (\S+) -->", text):
         if files not in runs:
             runs[files] = makers_of(*read_all(os.path.join(os.path.dirname(page), file) for file in files.split(",")))
-        made = runs[files][name]()
+        made = figure(page, name) if name.startswith("figure-") else runs[files][name]()
         text = re.sub(rf"(<!-- begin {name} {re.escape(files)} -->\n).*?(<!-- end {name} -->)", lambda match: f"{match[1]}{made}\n{match[2]}",
                       text, flags=re.S)
     open(page, "w").write(text)
