@@ -80,12 +80,13 @@ static void keep_interval(const struct compact_args *a, Keep<double> *keep) { *k
 /* ---- launchers ---------------------------------------------------------------------------------------------------------------- */
 
 /* A partition counts first: where the rejected ones begin depends on all elements. */
+template <class T> static cudaError_t count_if_split(const struct cuda_queue *queue, const CompactArgs<T> &args) {
+    return args.both ? launch_count<T>(queue, args.keep, args.in, args.n, args.in_aligned, args.count) : cudaSuccess;
+}
+
 template <class P, class T> static cudaError_t run(const struct cuda_queue *queue, const CompactArgs<T> &args) {
-    if (args.both && args.n > P::TILE_ITEMS) {
-        const cudaError_t error = launch_count<T>(queue, args.keep, args.in, args.n, args.in_aligned, args.count);
-        if (error != cudaSuccess) return error;
-    }
-    return launch_lookback<P>(queue, args, args.n);
+    const cudaError_t error = args.n > P::TILE_ITEMS ? count_if_split(queue, args) : cudaSuccess; /* one tile counts for itself */
+    return error != cudaSuccess ? error : launch_lookback<P>(queue, args, args.n);
 }
 
 template <class T> static CompactArgs<T> common_args(const struct compact_args *a, const void *decides) {
@@ -103,7 +104,10 @@ template <class T> static cudaError_t compact_where(const struct cuda_queue *que
     enum { VEC = 16 / sizeof(T) };
     CompactArgs<T> args = common_args<T>(a, a->in);
     keep_interval(a, &args.keep);
-    if (ring_compact_suits(queue, a)) return launch_ring_compact(queue, a, args.keep);
+    if (ring_compact_suits(queue, a)) {
+        const cudaError_t error = count_if_split(queue, args);
+        return error != cudaSuccess ? error : launch_ring_where(queue, a, args.keep);
+    }
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;
     if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT)
@@ -120,12 +124,32 @@ static uint32_t access_unit(const struct compact_args *a) {
     return unit;
 }
 
+/* On the ring, records are moved as units of one access; few or none of them share a flag. */
+static cudaError_t compact_flagged_on_ring(const struct cuda_queue *queue, const struct compact_args *a, uint32_t unit) {
+    switch (unit) {
+    case 1:
+        return launch_ring_flagged<uint8_t>(queue, a);
+    case 2:
+        return launch_ring_flagged<uint16_t>(queue, a);
+    case 4:
+        return launch_ring_flagged<uint32_t>(queue, a);
+    case 8:
+        return launch_ring_flagged<uint64_t>(queue, a);
+    default:
+        return launch_ring_flagged<uint4>(queue, a);
+    }
+}
+
 static cudaError_t compact_flagged(const struct cuda_queue *queue, const struct compact_args *a) {
     CompactArgs<uint8_t> args = common_args<uint8_t>(a, a->flags);
     args.keep = {0, 0, true}; /* not zero */
     args.records = (const unsigned char *)a->in;
     args.record_nbytes = (uint32_t)a->elem_nbytes;
     args.unit = access_unit(a);
+    if (ring_compact_suits(queue, a) && ring_flags_suit(a, args.unit)) {
+        const cudaError_t error = count_if_split(queue, args);
+        return error != cudaSuccess ? error : compact_flagged_on_ring(queue, a, args.unit);
+    }
     if (a->elem_nbytes <= RECORD_SMALL_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 4, 16>>(queue, args);
     if (a->elem_nbytes <= RECORD_MEDIUM_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 1, 16>>(queue, args);
     return run<LookbackCompact<uint8_t, StageRecords, 1, 2>>(queue, args);

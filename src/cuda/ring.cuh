@@ -27,6 +27,8 @@
  *   REDUCERS, FINISHERS (warps), ROWS (16-byte vectors a lane), STAGES, KEEPS_SLOT (finish() still uses the chunk in shared memory)
  *   carry_in(args), carry_add(carry, value), end(args, carry)
  *   pad(slot, from, to): gives bytes of the slot outside the input a harmless value (nothing to do if the policy masks)
+ *   SIDE_NBYTES: room in a slot for what the tile needs of a second array, a multiple of 16 (0: there is none). side_first(args) and
+ *   side_end(args) are that array's bounds; side_of(args, byte) is the address in it that belongs to a byte of the input
  *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
  *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
  *   finish(args, chunk, place, note, local, prefix)
@@ -34,9 +36,9 @@
 #ifndef UPSWEEP_RING_CUH
 #define UPSWEEP_RING_CUH
 
-#include "async.cuh"
 #include "launch.h"
 #include "ring_exchange.cuh"
+#include "ring_load.cuh"
 #include "tuning.h"
 
 /* Input of a launch, in bytes. Tiles start at `in` rounded down to 16 bytes (copy engine, vectors): byte 0 of the input is byte `head` of
@@ -49,11 +51,14 @@ struct RingInput {
     unsigned nwaves; /* ceil(ntiles / gridDim.x), at least 1 */
 };
 
-/* Where a chunk lies: its first byte, counted from byte 0 of tile 0; whether all of it is input; which bytes are. */
+/* Where a chunk lies: its first byte, counted from byte 0 of tile 0; whether all of it is input; which bytes are. And its tile's part of
+ * the side array, if there is one: the byte at address side_base, and what follows it, lie at s_side. */
 struct RingPlace {
     uint64_t first;
     bool whole;
     uint64_t input_first, input_end;
+    const unsigned char *s_side;
+    uintptr_t side_base;
 };
 
 template <class P> struct RingShared {
@@ -71,9 +76,10 @@ template <class P> struct Ring {
     static constexpr unsigned THREADS = WARPS * 32;
     static constexpr unsigned CHUNK_NBYTES = P::ROWS * 512;
     static constexpr unsigned TILE_NBYTES = P::FINISHERS * CHUNK_NBYTES;
-    static constexpr unsigned SLOTS_NBYTES = P::STAGES * TILE_NBYTES;
+    static constexpr unsigned SIDES_AT = P::STAGES * TILE_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
     static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
-    static constexpr unsigned SHARED_NBYTES = SLOTS_NBYTES + P::STAGES * P::FINISHERS * NOTE_NBYTES;
+    static constexpr unsigned SHARED_NBYTES = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
+    static_assert(P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES <= 226 * 1024, "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32, "each reducer takes the same number of chunks, a warp sums them");
     static_assert(P::REDUCERS * 32 <= 1024 && THREADS <= 1024, "");
@@ -90,41 +96,46 @@ template <class P> struct Ring {
     __device__ uint64_t tile_of(unsigned wave) const { return (uint64_t)wave * gridDim.x + blockIdx.x; }
     __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % P::STAGES * TILE_NBYTES; }
     __device__ uint32_t *note_of(unsigned wave, unsigned chunk) const {
-        return (uint32_t *)(slots + SLOTS_NBYTES + (wave % P::STAGES * P::FINISHERS + chunk) * NOTE_NBYTES);
+        return (uint32_t *)(slots + NOTES_AT + (wave % P::STAGES * P::FINISHERS + chunk) * NOTE_NBYTES);
     }
     static __device__ unsigned parity_of(unsigned wave) { return wave / P::STAGES & 1; }
 
     /* ---- producer: one warp ---- */
 
-    /* The first and last tile may begin or end within it: whole 16-byte units by the copy engine, the rest by hand, never a byte outside
-     * the input. */
-    __device__ void load_partial(unsigned char *slot, uint64_t tile_first, uint64_t *full) const {
-        const uint64_t tile_end = tile_first + TILE_NBYTES;
-        const uint64_t first = tile_first < input.head ? input.head : tile_first, end = tile_end < input.end ? tile_end : input.end;
-        uint64_t first16 = (first + 15) & ~(uint64_t)15, end16 = end & ~(uint64_t)15;
-        if (first16 >= end16) first16 = end16 = end;
-        for (uint64_t i = first + (unsigned)lane; i < first16 && i < end; i += 32) slot[i - tile_first] = input.in[i - input.head];
-        for (uint64_t i = end16 + (unsigned)lane; i < end; i += 32) slot[i - tile_first] = input.in[i - input.head];
-        P::pad(args, slot, 0, (unsigned)(first - tile_first), lane);
-        P::pad(args, slot, (unsigned)(end - tile_first), TILE_NBYTES, lane);
+    __device__ unsigned char *side_slot_of(unsigned wave) const { return slots + SIDES_AT + wave % P::STAGES * P::SIDE_NBYTES; }
+    __device__ uintptr_t address_of(uint64_t byte) const { return (uintptr_t)input.in - input.head + byte; }
+
+    /* Address of what stands first in the side slot of the tile that begins at `byte`: on 16 bytes, maybe before the array. */
+    __device__ uintptr_t side_base_of(uint64_t byte) const { return P::side_of(args, byte) & ~(uintptr_t)15; }
+
+    __device__ RingSpan side_span_of(uint64_t byte) const {
+        return RingSpan::of(P::side_of(args, byte), P::side_of(args, byte + TILE_NBYTES - 1) + 1, P::side_first(args), P::side_end(args));
+    }
+
+    /* The first and the last tile: what the copy engine cannot fetch, and what is not input. */
+    __device__ void load_ends(unsigned k, uint64_t first, RingSpan span, RingSpan side) const {
+        span.load_by_hand(slot_of(k), address_of(first), lane);
+        if constexpr (P::SIDE_NBYTES > 0) side.load_by_hand(side_slot_of(k), side_base_of(first), lane);
+        P::pad(args, slot_of(k), 0, (unsigned)(span.from - address_of(first)), lane);
+        P::pad(args, slot_of(k), (unsigned)(span.to - address_of(first)), TILE_NBYTES, lane);
         fence_async_proxy(); /* the bytes by hand, before the engine fills this slot for a later tile */
         __syncwarp();        /* and before the arrival that announces them */
-        if (lane != 0) return;
-        barrier_arrive_expect(full, (unsigned)(end16 - first16));
-        if (end16 > first16) bulk_load(slot + (first16 - tile_first), input.in + (first16 - input.head), (unsigned)(end16 - first16), full);
     }
 
     __device__ void produce() {
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             uint64_t *full = &s.full[k % P::STAGES];
-            if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
             const uint64_t first = tile_of(k) * TILE_NBYTES;
-            if (first < input.head || first + TILE_NBYTES > input.end) {
-                load_partial(slot_of(k), first, full);
-            } else if (lane == 0) {
-                barrier_arrive_expect(full, TILE_NBYTES);
-                bulk_load(slot_of(k), input.in + (first - input.head), TILE_NBYTES, full);
-            }
+            const RingSpan span =
+                RingSpan::of(address_of(first), address_of(first + TILE_NBYTES), address_of(input.head), address_of(input.end));
+            RingSpan side = {0, 0, 0, 0};
+            if constexpr (P::SIDE_NBYTES > 0) side = side_span_of(first);
+            if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
+            if (span.engine_nbytes() != TILE_NBYTES || side.needs_hands()) load_ends(k, first, span, side);
+            if (lane != 0) continue;
+            barrier_arrive_expect(full, span.engine_nbytes() + side.engine_nbytes());
+            span.start(slot_of(k), address_of(first), full);
+            if constexpr (P::SIDE_NBYTES > 0) side.start(side_slot_of(k), side_base_of(first), full);
         }
     }
 
@@ -152,7 +163,9 @@ template <class P> struct Ring {
 
     __device__ RingPlace place_of(unsigned k, unsigned chunk) const {
         const uint64_t first = tile_of(k) * TILE_NBYTES + chunk * CHUNK_NBYTES;
-        return {first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end};
+        RingPlace place = {first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end, nullptr, 0};
+        if constexpr (P::SIDE_NBYTES > 0) place.s_side = side_slot_of(k), place.side_base = side_base_of(tile_of(k) * TILE_NBYTES);
+        return place;
     }
 
     /* By one warp: the tile's aggregate, and in the place of each chunk's aggregate the fold of those before it. */
@@ -177,11 +190,9 @@ template <class P> struct Ring {
                     if (lane == 0) s.chunk[k % P::STAGES][c] = sum;
                 }
                 asm volatile("bar.sync 1, %0;" ::"n"(P::REDUCERS * 32) : "memory"); /* all chunk sums are in shared memory */
-                if (reducer == 0) {
-                    aggregate = fold_chunks(s.chunk[k % P::STAGES]);
-                    __syncwarp();
-                    if (lane == 0) barrier_arrive(&s.ready[k % P::STAGES]);
-                }
+                if (reducer == 0) aggregate = fold_chunks(s.chunk[k % P::STAGES]);
+                __syncwarp(); /* the warp has read its chunks and written its notes */
+                if (lane == 0) barrier_arrive(&s.ready[k % P::STAGES]);
             }
             if (reducer == 0 && lane == 0) exchange.publish(k, aggregate);
         }
@@ -221,7 +232,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 1);
-            barrier_init(&s.ready[i], 2); /* reducers, prefix */
+            barrier_init(&s.ready[i], P::REDUCERS + 1); /* and the prefix warp */
             barrier_init(&s.empty[i], P::FINISHERS);
         }
         barrier_init_fence();

@@ -1,37 +1,45 @@
-/* ring_compact.cuh: compaction by predicate as a policy of the ring pass.
+/* ring_compact.cuh: compaction and partition as policies of the ring pass.
  *
- *   a row of a chunk      x x x x | x x x x | ...      a lane's vector each; one bit an element: kept or not
+ *   a row of a chunk      x x x x | x x x x | ...      a lane's vector each; one bit an element: kept or not (ring_decide.cuh)
  *   counts a lane         2        1         ...       several rows packed into one register, scanned over the lanes by shuffles
- *   staged                kept elements side by side, in order, in the chunk's own place in shared memory
+ *   staged                kept elements side by side, in order, in the chunk's own place in shared memory; of a partition the rejected ones
+ *                         behind them: the chunk is just as long as both together
  *   stored                whole 32-bit words, so that each store of a warp fills one 128-byte line of the output
  *
  * Aggregates are counts of kept elements; the carry has 64 bits. For indices, positions within the chunk (16 bits) are staged
- * instead of elements and become indices on their way out. Cost: every element once in, every kept one once out. */
+ * instead of elements and become indices on their way out. Where the rejected ones of a partition begin depends on how many are kept in
+ * all: count.cuh has found that before this kernel starts. Cost: every element once in, every kept one once out; a partition reads what
+ * decides once more. */
 #ifndef UPSWEEP_RING_COMPACT_CUH
 #define UPSWEEP_RING_COMPACT_CUH
 
-#include "keep.cuh"
-#include "ring.cuh"
+#include "ring_decide.cuh"
 
-template <class T> struct RingCompactArgs {
-    Keep<T> keep;
+template <class D> struct RingCompactArgs {
+    D decide;
     unsigned char *out;
     uint64_t *count;
     uint64_t base; /* index of the element at byte 0 of tile 0 */
 };
 
-/* Copies nbytes from shared memory (aligned to 16) to dst by one warp: 32-bit words that are aligned in dst, odd bytes at both ends. Word j
- * of a line is written by lane j, so each store covers one line; the source is read shifted where the two are not aligned alike. */
-static __device__ __forceinline__ void store_run_by_warp(unsigned char *dst, const unsigned char *s_src, unsigned nbytes, int lane) {
-    const unsigned head = min((unsigned)(-(uintptr_t)dst & 3), nbytes), nwords = (nbytes - head) / 4, tail = head + 4 * nwords;
-    if (lane < (int)head) dst[lane] = s_src[lane];
-    if (lane < (int)(nbytes - tail)) dst[tail + lane] = s_src[tail + lane];
+/* Copies n elements from shared memory to dst by one warp: 32-bit words that are aligned in dst, odd bytes at both ends. Word j of a line
+ * is written by lane j, so each store covers one line; the source is read shifted where the two are not aligned alike. */
+template <class T> static __device__ __forceinline__ void store_run_by_warp(T *to, const T *s_from, unsigned n, int lane) {
+    unsigned char *const dst = (unsigned char *)to;
+    const unsigned char *const s_src = (const unsigned char *)s_from;
+    const unsigned nbytes = n * (unsigned)sizeof(T), head = sizeof(T) < 4 ? min((unsigned)(-(uintptr_t)dst & 3), nbytes) : 0;
+    const unsigned nwords = (nbytes - head) / 4, tail = head + 4 * nwords;
+    if (sizeof(T) < 4) {
+        if (lane < (int)head) dst[lane] = s_src[lane];
+        if (lane < (int)(nbytes - tail)) dst[tail + lane] = s_src[tail + lane];
+    }
     uint32_t *const words = (uint32_t *)(dst + head);
-    const uint32_t *const source = (const uint32_t *)s_src;
+    const unsigned shift = sizeof(T) < 4 ? (unsigned)((uintptr_t)(s_src + head) & 3) : 0;
+    const uint32_t *const source = (const uint32_t *)(s_src + head - shift);
     const int skew = (int)((uintptr_t)words / 4 % 32);
     for (int i = lane - skew; i < (int)nwords; i += 32) {
         if (i < 0) continue;
-        const uint32_t word = head == 0 ? source[i] : __funnelshift_r(source[i], source[i + 1], 8 * head);
+        const uint32_t word = shift == 0 ? source[i] : __funnelshift_r(source[i], source[i + 1], 8 * shift);
         __stcs(words + i, word);
     }
 }
@@ -41,7 +49,7 @@ template <class T> struct KeptElements {
     typedef T Stage;
     static __device__ __forceinline__ Stage stage(T x, unsigned) { return x; }
     static __device__ __forceinline__ void store(unsigned char *out, uint64_t at, const Stage *staged, unsigned n, uint64_t, int lane) {
-        store_run_by_warp(out + at * sizeof(T), (const unsigned char *)staged, n * (unsigned)sizeof(T), lane);
+        store_run_by_warp((T *)out + at, staged, n, lane);
     }
 };
 
@@ -58,69 +66,72 @@ template <class T, class Index> struct KeptIndices {
     }
 };
 
-template <class T, class Kept> struct RingCompact {
-    typedef RingCompactArgs<T> Args;
+/* D: of ring_decide.cuh. SPLIT: partition. */
+template <class T, class Kept, class D, bool SPLIT> struct RingCompact : RingCompactShape<sizeof(T), D::FLAGS> {
+    typedef RingCompactShape<sizeof(T), D::FLAGS> Shape;
+    typedef RingCompactArgs<D> Args;
     typedef uint32_t Value; /* kept in a tile, or a wave */
     typedef Add<uint32_t> Op;
     typedef uint64_t Carry;
     typedef typename Kept::Stage Stage;
-    static constexpr unsigned REDUCERS = RING_COMPACT_REDUCERS, FINISHERS = RING_COMPACT_FINISHERS, ROWS = RING_COMPACT_ROWS;
-    static constexpr unsigned STAGES = RING_COMPACT_STAGES, VEC = 16 / sizeof(T);
+    static constexpr unsigned ROWS = Shape::ROWS, VEC = 16 / sizeof(T);
+    static constexpr unsigned SIDE_NBYTES = D::side_nbytes(Shape::FINISHERS * ROWS * 512);
     static constexpr bool KEEPS_SLOT = true;
     static constexpr unsigned ROUNDS = sizeof(Stage) > sizeof(T) ? sizeof(Stage) / sizeof(T) : 1; /* what is staged must fit the chunk */
     static constexpr unsigned PACKED = VEC <= 4 ? 4 : 2, BITS = 32 / PACKED;                      /* counts of a row: at most 32 * VEC */
     static constexpr unsigned WORDS = (ROWS + PACKED - 1) / PACKED;
     static constexpr unsigned ROWS_A_NOTE = 32 / VEC, NOTE_WORDS = (ROWS + ROWS_A_NOTE - 1) / ROWS_A_NOTE; /* a bit an element of a lane */
-    static_assert(ROWS % ROUNDS == 0, "");
+    static_assert(ROWS % ROUNDS == 0 && (!SPLIT || ROUNDS == 1), "");
 
     struct Local {
         uint4 data[ROWS];
+        uint64_t kept_in_all; /* of a partition */
     };
 
     static __device__ Carry carry_in(const Args &) { return 0; }
     static __device__ Carry carry_add(Carry carry, Value v) { return carry + v; }
-    static __device__ void end(const Args &args, Carry carry) { *args.count = carry; }
+    static __device__ void end(const Args &args, Carry carry) {
+        if (!SPLIT) *args.count = args.decide.records(carry);
+    }
     static __device__ void pad(const Args &, unsigned char *, unsigned, unsigned, int) {} /* reduce() looks at the place */
+    static __device__ uintptr_t side_of(const Args &args, uint64_t byte) { return args.decide.flag_of(byte); }
+    static __device__ uintptr_t side_first(const Args &args) { return (uintptr_t)args.decide.flags; }
+    static __device__ uintptr_t side_end(const Args &args) { return (uintptr_t)args.decide.end; }
 
-    /* Bits of the elements of v that lie within the input. */
+    /* Bits of the elements of a vector that lie within the input. */
     static __device__ __noinline__ uint32_t input_mask(RingPlace place, uint64_t byte) {
         uint32_t mask = 0;
         for (unsigned i = 0; i < VEC; i++, byte += sizeof(T)) mask |= (byte >= place.input_first && byte < place.input_end ? 1u : 0u) << i;
         return mask;
     }
 
-    /* Bits of the elements of v that lie within the interval. */
-    static __device__ __forceinline__ uint32_t inside_mask(const Keep<T> &keep, const Vector<T, VEC> &v) {
-        uint32_t mask = 0;
-#pragma unroll
-        for (unsigned i = 0; i < VEC; i++) mask |= (uint32_t)keep.inside(v.item[i]) << i;
-        return mask;
+    static __device__ __forceinline__ uint32_t input_mask_of_row(RingPlace place, unsigned r, int lane) {
+        return place.whole ? (uint32_t)((1ull << VEC) - 1) : input_mask(place, place.first + r * 512 + (unsigned)lane * 16);
     }
 
     /* Decides every element once and leaves the decisions for the finisher. */
     static __device__ __forceinline__ Value reduce(const Args &args, const uint4 *chunk, RingPlace place, uint32_t *note, int lane) {
+        const typename D::Chunk decide(args.decide, chunk, place);
         unsigned count = 0;
 #pragma unroll
         for (unsigned j = 0; j < NOTE_WORDS; j++) {
-            uint32_t kept = 0, all = 0;
+            uint32_t set = 0, all = 0;
 #pragma unroll
             for (unsigned r = j * ROWS_A_NOTE; r < min(ROWS, (j + 1) * ROWS_A_NOTE); r++) {
-                kept |= inside_mask(args.keep, unpack<T, VEC>(chunk[32 * r + lane])) << ((r % ROWS_A_NOTE) * VEC);
-                const uint32_t in =
-                    place.whole ? (uint32_t)((1ull << VEC) - 1) : input_mask(place, place.first + r * 512 + (unsigned)lane * 16);
-                all |= in << ((r % ROWS_A_NOTE) * VEC);
+                set |= decide.bits(32 * r + (unsigned)lane) << ((r % ROWS_A_NOTE) * VEC);
+                all |= input_mask_of_row(place, r, lane) << ((r % ROWS_A_NOTE) * VEC);
             }
-            if (args.keep.negate) kept = ~kept;
-            kept &= all;
+            const uint32_t kept = decide.kept(set) & all;
             note[32 * j + lane] = kept;
             count += __popc(kept);
         }
         return __reduce_add_sync(ALL_LANES, count);
     }
 
-    static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
+    static __device__ __forceinline__ void prepare(const Args &args, const uint4 *chunk, RingPlace, Local &local, int lane) {
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) local.data[r] = chunk[32 * r + lane];
+        if (SPLIT) local.kept_in_all = *args.count;
     }
 
     static __device__ __forceinline__ uint32_t kept_of(const uint32_t *kept, unsigned r) {
@@ -149,6 +160,15 @@ template <class T, class Kept> struct RingCompact {
         scan_counts(kept, inclusive, lane);
 #pragma unroll
         for (unsigned j = 0; j < WORDS; j++) row_total[j] = __shfl_sync(ALL_LANES, inclusive[j], 31);
+        if constexpr (SPLIT)
+            store_both(args, staged, place, kept, inclusive, row_total, local, prefix, lane);
+        else
+            store_kept(args, staged, place, kept, inclusive, row_total, local, prefix, lane);
+    }
+
+    static __device__ __forceinline__ void store_kept(const Args &args, Stage *staged, RingPlace place, const uint32_t *kept,
+                                                      const uint32_t (&inclusive)[WORDS], const uint32_t (&row_total)[WORDS],
+                                                      const Local &local, Carry prefix, int lane) {
 #pragma unroll
         for (unsigned q = 0; q < ROUNDS; q++) {
             unsigned run = 0;
@@ -168,20 +188,84 @@ template <class T, class Kept> struct RingCompact {
             prefix += run;
         }
     }
+
+    /* A partition's finish: a rejected element's place in the chunk is its position less the kept ones before it. */
+    static __device__ __forceinline__ void store_both(const Args &args, T *staged, RingPlace place, const uint32_t *kept,
+                                                      const uint32_t (&inclusive)[WORDS], const uint32_t (&row_total)[WORDS],
+                                                      const Local &local, Carry prefix, int lane) {
+        unsigned nkept = 0, before = 0;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) nkept += count_of(row_total, r);
+        const uint64_t end = place.first + ROWS * 512, from = max(place.first, place.input_first), to = min(end, place.input_end);
+        const unsigned skip = (unsigned)((from - place.first) / sizeof(T)); /* positions before the input */
+        const unsigned ninput = from < to ? (unsigned)((to - from) / sizeof(T)) : 0;
+        __syncwarp(); /* the chunk has been read, by all lanes */
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            const Vector<T, VEC> v = unpack<T, VEC>(local.data[r]);
+            const uint32_t mine = kept_of(kept, r), all = input_mask_of_row(place, r, lane);
+            const unsigned position = (r * 32 + (unsigned)lane) * VEC;
+            unsigned rank = before + count_of(inclusive, r) - __popc(mine);
+#pragma unroll
+            for (unsigned i = 0; i < VEC; i++) {
+                const unsigned is_kept = mine >> i & 1;
+                if (all >> i & 1) staged[is_kept ? rank : nkept + position + i - skip - rank] = v.item[i];
+                rank += is_kept;
+            }
+            before += count_of(row_total, r);
+        }
+        __syncwarp();
+        const uint64_t rejected_before = (from - place.input_first) / sizeof(T) - prefix;
+        Kept::store(args.out, prefix, staged, nkept, 0, lane);
+        Kept::store(args.out, args.decide.units(local.kept_in_all) + rejected_before, staged + nkept, ninput - nkept, 0, lane);
+    }
 };
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a) {
-    return should_run_ring(queue, a->n, RING_COMPACT_MIN_NBYTES / a->elem_nbytes) && a->output != COMPACT_SPLIT;
+    return should_run_ring(queue, a->n, RING_COMPACT_MIN_NBYTES / a->elem_nbytes);
 }
 
-template <class T> static cudaError_t launch_ring_compact(const struct cuda_queue *queue, const struct compact_args *a, Keep<T> keep) {
-    const RingCompactArgs<T> args = {keep, (unsigned char *)a->out, a->count, a->base - ring_head(a->in) / sizeof(T)};
-    const uint64_t nbytes = a->n * sizeof(T);
-    if (a->output == COMPACT_INDICES32) return launch_ring<RingCompact<T, KeptIndices<T, uint32_t>>>(queue, args, a->in, nbytes);
-    if (a->output == COMPACT_INDICES64) return launch_ring<RingCompact<T, KeptIndices<T, uint64_t>>>(queue, args, a->in, nbytes);
-    return launch_ring<RingCompact<T, KeptElements<T>>>(queue, args, a->in, nbytes);
+/* Records of odd sizes or addresses would be moved byte by byte, and very long ones need no help to be moved fast. */
+static inline bool ring_flags_suit(const struct compact_args *a, uint32_t unit) {
+    return unit == a->elem_nbytes || (unit >= 4 && a->elem_nbytes / unit <= DecideByRecord<uint32_t>::MAX_UNITS);
+}
+
+template <class T, class Kept, bool SPLIT, class D>
+static cudaError_t queue_ring_compact(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
+    const RingCompactArgs<D> args = {decide, (unsigned char *)a->out, a->count, a->base - ring_head(a->in) / sizeof(T)};
+    return launch_ring<RingCompact<T, Kept, D, SPLIT>>(queue, args, a->in, a->n * a->elem_nbytes);
+}
+
+/* A partition: count has been queued before. */
+template <class T, class D>
+static cudaError_t launch_ring_elements(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
+    if (a->output == COMPACT_SPLIT) return queue_ring_compact<T, KeptElements<T>, true>(queue, a, decide);
+    return queue_ring_compact<T, KeptElements<T>, false>(queue, a, decide);
+}
+
+template <class T> static cudaError_t launch_ring_where(const struct cuda_queue *queue, const struct compact_args *a, Keep<T> keep) {
+    const DecideByValue<T> decide = {keep};
+    if (a->output == COMPACT_INDICES32) return queue_ring_compact<T, KeptIndices<T, uint32_t>, false>(queue, a, decide);
+    if (a->output == COMPACT_INDICES64) return queue_ring_compact<T, KeptIndices<T, uint64_t>, false>(queue, a, decide);
+    return launch_ring_elements<T>(queue, a, decide);
+}
+
+/* A record is at least one T, and a multiple of it, as are both addresses. */
+template <class T> static cudaError_t launch_ring_flagged(const struct cuda_queue *queue, const struct compact_args *a) {
+    const uint64_t nunits = a->elem_nbytes / sizeof(T);
+    const unsigned char *const flags = a->flags, *const end = flags + a->n;
+    if (nunits == 1) {
+        const DecideByFlag<T> decide = {flags, end, flags - ring_head(a->in) / sizeof(T)};
+        return launch_ring_elements<T>(queue, a, decide);
+    }
+    if constexpr (sizeof(T) >= 4) {
+        const uint32_t reciprocal = (uint32_t)((((uint64_t)1 << 32) + nunits - 1) / nunits);
+        const DecideByRecord<T> decide = {flags, end, (uint32_t)nunits, reciprocal, ring_head(a->in)};
+        return launch_ring_elements<T>(queue, a, decide);
+    }
+    return cudaErrorInvalidValue; /* ring_flags_suit() lets no such record through */
 }
 
 #endif

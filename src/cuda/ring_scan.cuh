@@ -24,7 +24,7 @@ template <class T, class OP> struct RingScan : RingScanShape<sizeof(T)> {
     typedef T Value;
     typedef OP Op;
     typedef typename CarryOf<T, Op>::type Carry;
-    enum { ROWS = Shape::ROWS, VEC = 16 / sizeof(T), NOTE_WORDS = 0 };
+    enum { ROWS = Shape::ROWS, VEC = 16 / sizeof(T), NOTE_WORDS = 0, SIDE_NBYTES = 0 };
     static constexpr bool KEEPS_SLOT = false;
     typedef Vector<T, VEC> V;
 

@@ -55,7 +55,21 @@ template <> struct RingScanShape<8> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 8 };
 };
 
-enum { RING_COMPACT_REDUCERS = 8, RING_COMPACT_FINISHERS = 16, RING_COMPACT_ROWS = 4, RING_COMPACT_STAGES = 6 };
+template <int ELEM_NBYTES, bool FLAGS> struct RingCompactShape {
+    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 6 };
+};
+template <> struct RingCompactShape<1, true> { /* as many bytes of flags as of elements */
+    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 6 };
+};
+template <> struct RingCompactShape<2, true> {
+    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 4 };
+};
+template <> struct RingCompactShape<4, true> {
+    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 5 };
+};
+template <> struct RingCompactShape<8, true> {
+    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 5 };
+};
 
 /* Bytes of input from which on the ring pass is the faster one (graph replays, sizes from 2^3 to 2^26 elements of 1, 4 and 8 bytes). */
 enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 8 << 20 };
