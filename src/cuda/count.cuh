@@ -13,10 +13,7 @@
 
 /* A bit for each element of a vector that is kept. */
 template <class T, int VEC> static __device__ __forceinline__ uint32_t kept_bits(const Keep<T> &keep, uint4 data) {
-    const Vector<T, VEC> v = unpack<T, VEC>(data);
-    uint32_t inside = 0;
-#pragma unroll
-    for (int i = 0; i < VEC; i++) inside |= (uint32_t)keep.inside(v.item[i]) << i;
+    const uint32_t inside = inside_bits<T>(keep, data);
     return (keep.negate ? ~inside : inside) & ((1u << VEC) - 1);
 }
 
@@ -26,25 +23,28 @@ template <int VEC> static __device__ __forceinline__ uint32_t input_bits(uint64_
     return first + VEC <= n ? all : first < n ? all >> (VEC - (uint32_t)(n - first)) : 0;
 }
 
+/* From the end to the start: the pass that follows begins at the start, and finds there what has been read last still in the L2 cache. */
 template <class T>
 static __global__ void __launch_bounds__(COUNT_THREADS)
     count_kernel(const __grid_constant__ Keep<T> keep, const T *in, uint64_t n, bool aligned, unsigned long long *word, uint64_t *count) {
     enum { VEC = 16 / sizeof(T) };
     __shared__ unsigned long long s_warp[COUNT_THREADS / 32];
-    const uint64_t step = (uint64_t)gridDim.x * COUNT_THREADS;
+    const uint64_t step = (uint64_t)gridDim.x * COUNT_THREADS, nvectors = (n + VEC - 1) / VEC;
     unsigned long long kept = 0;
-    for (uint64_t v = (uint64_t)blockIdx.x * COUNT_THREADS + threadIdx.x; v * VEC < n; v += COUNT_ROWS * step) {
+    for (uint64_t i = (uint64_t)blockIdx.x * COUNT_THREADS + threadIdx.x; i < nvectors; i += COUNT_ROWS * step) {
         uint4 data[COUNT_ROWS];
-        if (aligned && (v + (COUNT_ROWS - 1) * step + 1) * VEC <= n) { /* so that all loads leave together */
+        uint64_t first[COUNT_ROWS]; /* elements */
 #pragma unroll
-            for (int r = 0; r < COUNT_ROWS; r++) data[r] = __ldcs((const uint4 *)(in + (v + r * step) * VEC));
+        for (int r = 0; r < COUNT_ROWS; r++) first[r] = (i + r * step < nvectors ? nvectors - 1 - (i + r * step) : nvectors) * VEC;
+        if (aligned && i > 0 && i + (COUNT_ROWS - 1) * step < nvectors) { /* whole vectors: all loads leave together */
+#pragma unroll
+            for (int r = 0; r < COUNT_ROWS; r++) data[r] = __ldg((const uint4 *)(in + first[r]));
         } else {
 #pragma unroll
-            for (int r = 0; r < COUNT_ROWS; r++) data[r] = load_packed<T, VEC>(in, (v + r * step) * VEC, n, aligned, T(0));
+            for (int r = 0; r < COUNT_ROWS; r++) data[r] = load_packed<T, VEC>(in, first[r], n, aligned, T(0));
         }
 #pragma unroll
-        for (int r = 0; r < COUNT_ROWS; r++)
-            kept += (unsigned)__popc(kept_bits<T, VEC>(keep, data[r]) & input_bits<VEC>((v + r * step) * VEC, n));
+        for (int r = 0; r < COUNT_ROWS; r++) kept += (unsigned)__popc(kept_bits<T, VEC>(keep, data[r]) & input_bits<VEC>(first[r], n));
     }
     unsigned long long sum[1] = {kept};
     warp_fold_rows<Add<unsigned long long>>(sum);

@@ -9,6 +9,8 @@
 #ifndef UPSWEEP_KEEP_CUH
 #define UPSWEEP_KEEP_CUH
 
+#include "block.cuh"
+
 /* T: an unsigned type, or float or double. */
 template <class T> struct Keep {
     T lo, span; /* kept: x - lo <= span, in wrapping arithmetic */
@@ -27,5 +29,36 @@ template <> struct Keep<double> {
     bool negate;
     __device__ __forceinline__ bool inside(double x) const { return lo <= x && x <= hi; }
 };
+
+/* The lowest bit of each byte of a word, side by side: of {a, b, c, d} in {0, 1} the number dcba. */
+static __device__ __forceinline__ uint32_t gather_bytes(uint32_t x) { return x * 0x01020408u >> 24; }
+
+/* A bit for each element of a vector: inside. Small elements are compared several at a time, within 32-bit words. */
+template <class T> static __device__ __forceinline__ uint32_t inside_bits(const Keep<T> &keep, uint4 data) {
+    const Vector<T, 16 / sizeof(T)> v = unpack<T, 16 / sizeof(T)>(data);
+    uint32_t bits = 0;
+#pragma unroll
+    for (unsigned i = 0; i < 16 / sizeof(T); i++) bits |= (uint32_t)keep.inside(v.item[i]) << i;
+    return bits;
+}
+
+template <> __device__ __forceinline__ uint32_t inside_bits<uint16_t>(const Keep<uint16_t> &keep, uint4 data) {
+    const uint32_t words[4] = {data.x, data.y, data.z, data.w}, lo = keep.lo * 0x10001u, span = keep.span * 0x10001u;
+    uint32_t bits = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t two = __vsetleu2(__vsub2(words[i], lo), span);
+        bits |= ((two | two >> 15) & 3) << 2 * i;
+    }
+    return bits;
+}
+
+template <> __device__ __forceinline__ uint32_t inside_bits<uint8_t>(const Keep<uint8_t> &keep, uint4 data) {
+    const uint32_t words[4] = {data.x, data.y, data.z, data.w}, lo = keep.lo * 0x1010101u, span = keep.span * 0x1010101u;
+    uint32_t bits = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) bits |= (gather_bytes(__vsetleu4(__vsub4(words[i], lo), span)) & 0xf) << 4 * i;
+    return bits;
+}
 
 #endif

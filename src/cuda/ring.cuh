@@ -13,7 +13,8 @@
  * wave, which reducers publish as soon as tiles land, several waves ahead of those who finish; the carry is replicated in every CTA. One
  * L2 round trip a wave, hidden behind STAGES tiles. The order of combination is fixed by (G, tile size), so floats are deterministic.
  *
- * All CTAs of the grid are resident (cooperative launch), so they may wait for one another.
+ * All CTAs of the grid are resident (cooperative launch), so they may wait for one another. Within a CTA every lane arrives at a barrier
+ * for itself: what it has read and written is then ordered by its own arrival, which tools can follow. One lane for a warp was no faster.
  *
  * The exchange words. Every CTA publishes in every wave (the identity, if it has no tile), so the words of wave w (counted over all
  * launches, in `next_wave`) are rewritten when wave w + WAVES is published. A CTA gets at most STAGES waves ahead of its own prefix
@@ -119,7 +120,6 @@ template <class P> struct Ring {
         P::pad(args, slot_of(k), 0, (unsigned)(span.from - address_of(first)), lane);
         P::pad(args, slot_of(k), (unsigned)(span.to - address_of(first)), TILE_NBYTES, lane);
         fence_async_proxy(); /* the bytes by hand, before the engine fills this slot for a later tile */
-        __syncwarp();        /* and before the arrival that announces them */
     }
 
     __device__ void produce() {
@@ -132,7 +132,10 @@ template <class P> struct Ring {
             if constexpr (P::SIDE_NBYTES > 0) side = side_span_of(first);
             if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
             if (span.engine_nbytes() != TILE_NBYTES || side.needs_hands()) load_ends(k, first, span, side);
-            if (lane != 0) continue;
+            if (lane != 0) {
+                barrier_arrive(full);
+                continue;
+            }
             barrier_arrive_expect(full, span.engine_nbytes() + side.engine_nbytes());
             span.start(slot_of(k), address_of(first), full);
             if constexpr (P::SIDE_NBYTES > 0) side.start(side_slot_of(k), side_base_of(first), full);
@@ -191,8 +194,7 @@ template <class P> struct Ring {
                 }
                 asm volatile("bar.sync 1, %0;" ::"n"(P::REDUCERS * 32) : "memory"); /* all chunk sums are in shared memory */
                 if (reducer == 0) aggregate = fold_chunks(s.chunk[k % P::STAGES]);
-                __syncwarp(); /* the warp has read its chunks and written its notes */
-                if (lane == 0) barrier_arrive(&s.ready[k % P::STAGES]);
+                barrier_arrive(&s.ready[k % P::STAGES]); /* this lane has read its part of the chunks and written its notes */
             }
             if (reducer == 0 && lane == 0) exchange.publish(k, aggregate);
         }
@@ -214,8 +216,7 @@ template <class P> struct Ring {
                 P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
                 fence_async_proxy();
             }
-            __syncwarp(); /* all lanes have read the slot, its chunk sums and its prefix */
-            if (lane == 0) barrier_arrive(&s.empty[i]);
+            barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, its chunk sums and its prefix */
             if (!P::KEEPS_SLOT) P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
         }
     }
@@ -231,9 +232,9 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     const unsigned warp = threadIdx.x / 32;
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < P::STAGES; i++) {
-            barrier_init(&s.full[i], 1);
-            barrier_init(&s.ready[i], P::REDUCERS + 1); /* and the prefix warp */
-            barrier_init(&s.empty[i], P::FINISHERS);
+            barrier_init(&s.full[i], 32);
+            barrier_init(&s.ready[i], 32 * P::REDUCERS + 1); /* and the prefix warp's lane 0 */
+            barrier_init(&s.empty[i], 32 * P::FINISHERS);
         }
         barrier_init_fence();
         s.first_wave = load_relaxed_8(&words->next_wave);

@@ -224,7 +224,7 @@ template <class T, class Kept, class D, bool SPLIT> struct RingCompact : RingCom
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a) {
-    return should_run_ring(queue, a->n, RING_COMPACT_MIN_NBYTES / a->elem_nbytes);
+    return should_run_ring(queue, a->n, (a->flags != NULL ? RING_FLAGS_MIN_NBYTES : RING_COMPACT_MIN_NBYTES) / a->elem_nbytes);
 }
 
 /* Records of odd sizes or addresses would be moved byte by byte, and very long ones need no help to be moved fast. */

@@ -14,7 +14,6 @@
 /* By value. */
 template <class T> struct DecideByValue {
     static constexpr bool FLAGS = false;
-    static constexpr unsigned VEC = 16 / sizeof(T);
     static constexpr unsigned side_nbytes(unsigned) { return 0; }
     Keep<T> keep;
 
@@ -27,13 +26,7 @@ template <class T> struct DecideByValue {
         __device__ __forceinline__ Chunk(const DecideByValue &d, const uint4 *chunk, RingPlace) : keep(d.keep), s_chunk(chunk) {}
 
         /* A bit for each element of vector i of the chunk: within the interval. */
-        __device__ __forceinline__ uint32_t bits(unsigned i) const {
-            const Vector<T, VEC> v = unpack<T, VEC>(s_chunk[i]);
-            uint32_t mask = 0;
-#pragma unroll
-            for (unsigned j = 0; j < VEC; j++) mask |= (uint32_t)keep.inside(v.item[j]) << j;
-            return mask;
-        }
+        __device__ __forceinline__ uint32_t bits(unsigned i) const { return inside_bits<T>(keep, s_chunk[i]); }
         /* Said of many bits at once. */
         __device__ __forceinline__ uint32_t kept(uint32_t inside) const { return keep.negate ? ~inside : inside; }
     };
@@ -66,7 +59,7 @@ template <class T> struct DecideByFlag {
 #pragma unroll
                 for (unsigned j = 0; j < VEC / 4; j++) {
                     const uint32_t four = skew == 0 ? words[j] : __funnelshift_r(words[j], words[j + 1], 8 * (unsigned)skew);
-                    mask |= (__vsetne4(four, 0) * 0x01020408u >> 24 & 0xf) << 4 * j; /* the lowest bits of four bytes, side by side */
+                    mask |= (gather_bytes(__vsetne4(four, 0)) & 0xf) << 4 * j;
                 }
             }
             return mask;

@@ -55,23 +55,25 @@ template <> struct RingScanShape<8> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 8 };
 };
 
+/* With flags, each element brings a byte along. */
 template <int ELEM_NBYTES, bool FLAGS> struct RingCompactShape {
     enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 6 };
 };
-template <> struct RingCompactShape<1, true> { /* as many bytes of flags as of elements */
+template <> struct RingCompactShape<1, true> {
     enum { REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 6 };
 };
 template <> struct RingCompactShape<2, true> {
-    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 4 };
+    enum { REDUCERS = 8, FINISHERS = 8, ROWS = 4, STAGES = 7 };
 };
 template <> struct RingCompactShape<4, true> {
-    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 5 };
+    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 3, STAGES = 6 };
 };
 template <> struct RingCompactShape<8, true> {
-    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 5 };
+    enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 7 };
 };
 
-/* Bytes of input from which on the ring pass is the faster one (graph replays, sizes from 2^3 to 2^26 elements of 1, 4 and 8 bytes). */
-enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 8 << 20 };
+/* Bytes of input (elements) from which on the ring pass is the faster one (graph replays, sizes from 2^3 to 2^26 elements of 1, 4 and 8
+ * bytes; with flags: events, 2^20 to 2^28 elements of 1 to 48 bytes, 10, 50 and 90 % kept). */
+enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 8 << 20, RING_FLAGS_MIN_NBYTES = 2 << 20 };
 
 #endif
