@@ -1,4 +1,5 @@
-/* setups.c: the contexts that every test runs on: instruction sets x thread counts x executors on the CPU, and both passes on CUDA.
+/* setups.c: the contexts that every test runs on: instruction sets x thread counts x executors on the CPU, and on CUDA the
+ * kernels that sizes call for, and both passes at every size.
  *
  * The instruction set is chosen by the environment variable UPSWEEP_CPU, the pass by UPSWEEP_CUDA; the library reads them at each open. A
  * set that this machine does not have is skipped, and said so: the context reports which one it uses. */
@@ -63,6 +64,7 @@ static const struct spec {
     {"cpu", "avx512", 8, NULL, "", true},
     {"cpu", "avx512", 4, executor_reversed, ", reversed executor", true},
     {"cpu", "avx2", 5, executor_threads, ", threads as executor", true},
+    {"cuda", "by size", 0, NULL, "", true},
     {"cuda", "lookback", 0, NULL, "", true},
     {"cuda", "ring", 0, NULL, "", true},
 };

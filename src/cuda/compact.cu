@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "lookback_compact.cuh"
 #include "ring_compact.cuh"
+#include "small.cuh"
 
 /* ---- predicates as intervals --------------------------------------------------------------------------------------------------- */
 
@@ -79,14 +80,31 @@ static void keep_interval(const struct compact_args *a, Keep<double> *keep) { *k
 
 /* ---- launchers ---------------------------------------------------------------------------------------------------------------- */
 
+enum { MAX_STATIC_NBYTES = 46 << 10 }; /* shared memory that a kernel has without asking, less what a pass takes for itself */
+
 /* A partition counts first: where the rejected ones begin depends on all elements. */
 template <class T> static cudaError_t count_if_split(const struct cuda_queue *queue, const CompactArgs<T> &args) {
     return args.both ? launch_count<T>(queue, args.keep, args.in, args.n, args.in_aligned, args.count) : cudaSuccess;
 }
 
-template <class P, class T> static cudaError_t run(const struct cuda_queue *queue, const CompactArgs<T> &args) {
+template <class P, class T> static cudaError_t lookback(const struct cuda_queue *queue, const CompactArgs<T> &args) {
     const cudaError_t error = args.n > P::TILE_ITEMS ? count_if_split(queue, args) : cudaSuccess; /* one tile counts for itself */
     return error != cudaSuccess ? error : launch_lookback<P>(queue, args, args.n);
+}
+
+template <class T, class Sink> static cudaError_t lookback_or_small(const struct cuda_queue *queue, const CompactArgs<T> &args) {
+    enum { VEC = 16 / sizeof(T) };
+    typedef LookbackCompact<T, Sink, TinyShape, VEC> Tiny;
+    typedef LookbackCompact<T, Sink, SmallShape, VEC> Small;
+    typedef LookbackCompact<T, Sink, MidShape, VEC> Mid;
+    typedef LookbackCompact<T, Sink, LargeShape, VEC> Large;
+    const uint64_t nbytes = args.n * sizeof(T);
+    if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<Tiny>(queue, args);
+    if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<Small>(queue, args);
+    if constexpr (sizeof(typename Large::Shared) <= MAX_STATIC_NBYTES) {
+        if (nbytes > LOOKBACK_MID_NBYTES) return lookback<Large>(queue, args);
+    }
+    return lookback<Mid>(queue, args);
 }
 
 template <class T> static CompactArgs<T> common_args(const struct compact_args *a, const void *decides) {
@@ -110,10 +128,8 @@ template <class T> static cudaError_t compact_where(const struct cuda_queue *que
     }
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;
-    if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT)
-        return run<LookbackCompact<T, StageElements<T>, COMPACT_ROWS, VEC>>(queue, args);
-    enum { ROWS = sizeof(T) == 1 ? COMPACT_ROWS / 2 : COMPACT_ROWS }; /* places take 2 bytes: shared memory sets the limit */
-    return run<LookbackCompact<T, StageIndices<T>, ROWS, VEC>>(queue, args);
+    if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT) return lookback_or_small<T, StageElements<T>>(queue, args);
+    return lookback_or_small<T, StageIndices<T>>(queue, args);
 }
 
 /* The widest access that divides the size of a record and suits both arrays. */
@@ -140,6 +156,15 @@ static cudaError_t compact_flagged_on_ring(const struct cuda_queue *queue, const
     }
 }
 
+static cudaError_t compact_records(const struct cuda_queue *queue, const CompactArgs<uint8_t> &args) {
+    typedef LookbackCompact<uint8_t, StageRecords, RecordShape, 2> Few;
+    if (args.n <= Few::TILE_ITEMS && should_run_small(queue, args.n * args.record_nbytes, SmallShape::NBYTES))
+        return launch_small<Few>(queue, args);
+    if (args.n <= Few::TILE_ITEMS * RECORD_SPREAD_TILES || args.record_nbytes > RECORD_MEDIUM_NBYTES) return lookback<Few>(queue, args);
+    if (args.record_nbytes > RECORD_SMALL_NBYTES) return lookback<LookbackCompact<uint8_t, StageRecords, RecordShape, 16>>(queue, args);
+    return lookback<LookbackCompact<uint8_t, StageRecords, FlagShape, 16>>(queue, args);
+}
+
 static cudaError_t compact_flagged(const struct cuda_queue *queue, const struct compact_args *a) {
     CompactArgs<uint8_t> args = common_args<uint8_t>(a, a->flags);
     args.keep = {0, 0, true}; /* not zero */
@@ -150,9 +175,7 @@ static cudaError_t compact_flagged(const struct cuda_queue *queue, const struct 
         const cudaError_t error = count_if_split(queue, args);
         return error != cudaSuccess ? error : compact_flagged_on_ring(queue, a, args.unit);
     }
-    if (a->elem_nbytes <= RECORD_SMALL_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 4, 16>>(queue, args);
-    if (a->elem_nbytes <= RECORD_MEDIUM_NBYTES) return run<LookbackCompact<uint8_t, StageRecords, 1, 16>>(queue, args);
-    return run<LookbackCompact<uint8_t, StageRecords, 1, 2>>(queue, args);
+    return compact_records(queue, args);
 }
 
 static cudaError_t launch_compact(const struct cuda_queue *queue, const struct compact_args *a) {

@@ -18,8 +18,8 @@ struct cuda_queue {
     int arch;          /* compute capability: 90 for 9.0 */
     int cooperative;   /* 1 if cooperative launches are to be had */
     void *control;     /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
-    int only_lookback; /* 1: the look-back pass even where the GPU could run the ring pass */
-    int only_ring;     /* 1: the ring pass also for inputs so short that the look-back pass is faster */
+    int only_lookback; /* 1: the look-back pass at every size */
+    int only_ring;     /* 1: the ring pass at every size, if this GPU can run it */
 };
 
 /* Where in the control memory each kind of exchange keeps its words (lookback.cuh, ring_exchange.cuh; by the bytes of a word or value). */

@@ -96,7 +96,6 @@ template <int NBYTES> struct TileRing {
 struct LookbackLaunch {
     uint32_t first_tile; /* a multiple of GROUP_TILES */
     uint32_t ntiles;     /* of this launch: one CTA each */
-    bool alone;          /* the only tile of the call: nothing to exchange */
 };
 
 struct Ticket {
@@ -226,7 +225,7 @@ template <class P> struct LookbackShared {
 
 /* By one warp: from the warps' aggregates to everybody's prefixes. */
 template <class P>
-static __device__ __forceinline__ void scan_tile(const typename P::Args &args, TileRing<P::WORD_NBYTES> *ring, bool alone, Ticket ticket,
+static __device__ __forceinline__ void scan_tile(const typename P::Args &args, TileRing<P::WORD_NBYTES> *ring, Ticket ticket,
                                                  LookbackShared<P> &s, int lane) {
     typedef typename P::Value V;
     constexpr int WARPS = P::THREADS / 32;
@@ -242,10 +241,8 @@ static __device__ __forceinline__ void scan_tile(const typename P::Args &args, T
         prefix = P::carry_in(args);
         aggregate = P::Op::apply(prefix, aggregate);
     }
-    if (!alone) {
-        const V found = lookback.exchange(ticket, aggregate);
-        if (ticket.tile != 0) prefix = found;
-    }
+    const V found = lookback.exchange(ticket, aggregate);
+    if (ticket.tile != 0) prefix = found;
     if (lane == 0) s.prefix = prefix;
 }
 
@@ -256,21 +253,18 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     __shared__ LookbackShared<P> s;
     __shared__ typename P::Shared s_policy;
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    Ticket ticket = {0, 0};
-    if (!launch.alone) {
-        /* CTAs mostly start in the order of their numbers, so the tile with ours will be wanted soon, by us or by a neighbour: drawing a
-         * ticket takes as long as fetching a tile from memory. */
-        const uint64_t first = (launch.first_tile + blockIdx.x) * (uint64_t)P::TILE_ITEMS;
-        prefetch_bytes(args.in, first * P::IN_NBYTES, min(first + P::TILE_ITEMS, args.n) * P::IN_NBYTES);
-        if (threadIdx.x == 0) s.ticket = draw_ticket(ring, launch);
-        __syncthreads(); /* the ticket is there */
-        ticket = s.ticket;
-    }
+    /* CTAs mostly start in the order of their numbers, so the tile with ours will be wanted soon, by us or by a neighbour: drawing a
+     * ticket takes as long as fetching a tile from memory. */
+    const uint64_t first = (launch.first_tile + blockIdx.x) * (uint64_t)P::TILE_ITEMS;
+    prefetch_bytes(args.in, first * P::IN_NBYTES, min(first + P::TILE_ITEMS, args.n) * P::IN_NBYTES);
+    if (threadIdx.x == 0) s.ticket = draw_ticket(ring, launch);
+    __syncthreads(); /* the ticket is there */
+    const Ticket ticket = s.ticket;
     P policy;
     const typename P::Value mine = policy.reduce(args, ticket.tile, s_policy, warp, lane);
     if (lane == 0) s.warp[warp] = mine;
     __syncthreads(); /* the warps' aggregates are there; and all of them have read their elements */
-    if (warp == 0) scan_tile<P>(args, ring, launch.alone, ticket, s, lane);
+    if (warp == 0) scan_tile<P>(args, ring, ticket, s, lane);
     __syncthreads(); /* the prefixes are there */
     policy.finish(args, ticket.tile, {s.prefix, s.before[warp], s.aggregate}, s_policy, warp, lane);
 }
@@ -287,7 +281,7 @@ template <class P> static cudaError_t launch_lookback(const struct cuda_queue *q
     TileRing<P::WORD_NBYTES> *ring = (TileRing<P::WORD_NBYTES> *)((char *)queue->control + control_offset(P::WORD_NBYTES));
     for (uint64_t first = 0; first < all_tiles; first += MAX_LAUNCH_TILES) {
         const uint64_t left = all_tiles - first, ntiles = left < MAX_LAUNCH_TILES ? left : MAX_LAUNCH_TILES;
-        const LookbackLaunch launch = {(uint32_t)first, (uint32_t)ntiles, all_tiles == 1};
+        const LookbackLaunch launch = {(uint32_t)first, (uint32_t)ntiles};
         void *parameters[] = {(void *)&args, (void *)&launch, (void *)&ring};
         const cudaError_t error = cudaLaunchKernel((const void *)lookback_kernel<P>, dim3((unsigned)ntiles), dim3(P::THREADS), parameters,
                                                    0, (cudaStream_t)queue->stream);

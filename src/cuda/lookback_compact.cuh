@@ -145,12 +145,12 @@ struct StageRecords : StagePlaces<uint8_t> {
 
 /* ---- the policy -------------------------------------------------------------------------------------------------------------- */
 
-/* VEC elements a lane and row, ROWS rows a warp. */
-template <class T, class Sink, int N_ROWS, int N_VEC> struct LookbackCompact {
+/* VEC elements a lane and row. Shape: of tuning.h. */
+template <class T, class Sink, class Shape, int N_VEC> struct LookbackCompact {
     typedef CompactArgs<T> Args;
     typedef unsigned long long Value;
     typedef Add<unsigned long long> Op;
-    enum { THREADS = COMPACT_THREADS, CTAS = COMPACT_CTAS, ROWS = N_ROWS, VEC = N_VEC, WORD_NBYTES = 8 };
+    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, VEC = N_VEC, WORD_NBYTES = 8 };
     enum {
         ROW_ITEMS = 32 * VEC,
         WARP_ITEMS = ROWS * ROW_ITEMS,

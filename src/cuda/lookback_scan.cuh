@@ -16,12 +16,13 @@ template <class T> struct ScanArgs {
     bool in_aligned, out_aligned; /* to 16 bytes */
 };
 
-template <class T, class Operator> struct LookbackScan {
+/* Shape: of tuning.h. */
+template <class T, class Operator, class Shape> struct LookbackScan {
     typedef ScanArgs<T> Args;
     typedef T Value;
     typedef Operator Op;
     struct Shared {};
-    enum { THREADS = SCAN_THREADS, CTAS = SCAN_CTAS, ROWS = SCAN_ROWS, VEC = 16 / sizeof(T), WORD_NBYTES = sizeof(T) == 8 ? 16 : 8 };
+    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, VEC = 16 / sizeof(T), WORD_NBYTES = sizeof(T) == 8 ? 16 : 8 };
     enum { WARP_ITEMS = ROWS * 32 * VEC, TILE_ITEMS = THREADS / 32 * WARP_ITEMS, IN_NBYTES = sizeof(T) };
 
     typedef Vector<T, VEC> Vec;

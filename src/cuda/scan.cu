@@ -1,10 +1,11 @@
 /* scan.cu: chooses the kernel of a scan by type and operator, and launches it.
  *
- * Signed add, mul and the bit operators are those of the unsigned type, so 44 kernels serve 58 pairs. Inclusive or exclusive, init and
+ * Signed add, mul and the bit operators are those of the unsigned type, so 44 operators serve 58 pairs. Inclusive or exclusive, init and
  * total are arguments. */
 #include "launch.h"
 #include "lookback_scan.cuh"
 #include "ring_scan.cuh"
+#include "small.cuh"
 
 template <class T, template <class> class Op> static cudaError_t scan_by(const struct cuda_queue *queue, const struct scan_args *a) {
     if constexpr (!OrderMatters<Op<T>>::value) {
@@ -18,7 +19,11 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
                               a->inclusive,
                               (uintptr_t)a->in % 16 == 0,
                               (uintptr_t)a->out % 16 == 0};
-    return launch_lookback<LookbackScan<T, Op<T>>>(queue, args, a->n);
+    const uint64_t nbytes = a->n * sizeof(T);
+    if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<LookbackScan<T, Op<T>, TinyShape>>(queue, args);
+    if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<LookbackScan<T, Op<T>, SmallShape>>(queue, args);
+    if (nbytes <= LOOKBACK_MID_NBYTES) return launch_lookback<LookbackScan<T, Op<T>, MidShape>>(queue, args, a->n);
+    return launch_lookback<LookbackScan<T, Op<T>, LargeShape>>(queue, args, a->n);
 }
 
 /* Operators to which a sign means nothing. */
@@ -90,7 +95,7 @@ static cudaError_t launch_scan(const struct cuda_queue *queue, const struct scan
 
 extern "C" int cuda_probe(void) {
     cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, (const void *)lookback_kernel<LookbackScan<uint32_t, Add<uint32_t>>>);
+    return cudaFuncGetAttributes(&attributes, (const void *)lookback_kernel<LookbackScan<uint32_t, Add<uint32_t>, MidShape>>);
 }
 
 extern "C" int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch) {

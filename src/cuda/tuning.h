@@ -1,30 +1,28 @@
-/* tuning.h: the shapes of the scan and compaction kernels, in one place.
+/* tuning.h: the shapes of the scan and compaction kernels, in one place, and from which size on which of them runs.
  *
- * ---- the look-back pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
+ * ---- short inputs and the look-back pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *
  * A tile is THREADS * ROWS vectors of 16 bytes. More rows: fewer tiles, so less waiting for the exchange words, but more registers and so
- * fewer CTAs a multiprocessor to hide that wait behind. i32 scan and compaction (half kept) of 1 GiB, as parts of the speed of a copy, by
- * threads x rows x CTAs: 256x4x4 0.54, 0.45; 256x8x2 0.56, 0.46; 256x8x3 0.64, 0.53; 384x8x2 0.66, 0.47; 128x8x5 0.58, 0.48. */
+ * fewer CTAs a multiprocessor to hide that wait behind; and short inputs fill fewer multiprocessors. docs/ring.md has what was tried. */
 #ifndef UPSWEEP_CUDA_TUNING_H
 #define UPSWEEP_CUDA_TUNING_H
 
+template <int N_THREADS, int N_ROWS, int N_CTAS> struct TileShape {
+    enum { THREADS = N_THREADS, ROWS = N_ROWS, CTAS = N_CTAS /* a multiprocessor: caps the registers of a thread */ };
+    enum { NBYTES = THREADS * ROWS * 16 };
+};
+
+typedef TileShape<256, 1, 1> TinyShape;  /* one CTA, up to 4 KiB */
+typedef TileShape<512, 2, 1> SmallShape; /* one CTA, up to 16 KiB */
+typedef TileShape<256, 4, 4> MidShape;   /* look-back, up to LOOKBACK_MID_NBYTES */
+typedef TileShape<256, 8, 3> LargeShape; /* look-back, above */
+
+enum { LOOKBACK_MID_NBYTES = 16 << 20 };
+
 enum {
-    SCAN_THREADS = 256,
-    SCAN_ROWS = 8,
-    SCAN_CTAS = 3, /* a multiprocessor: caps the registers of a thread at 80 */
-
-    COMPACT_THREADS = 256,
-    COMPACT_ROWS = 8,
-    COMPACT_CTAS = 3,
-
     COUNT_THREADS = 256, /* with nothing to wait for: enough loads in flight, that is all */
     COUNT_ROWS = 4,
     COUNT_CTAS = 8,
-
-    /* Tiles of records, by their size: elements a lane and row, and rows. A CTA should not have to move more than a few 100 KB. */
-    RECORD_SMALL_NBYTES = 2,   /* 4 rows of 16 flags a lane */
-    RECORD_MEDIUM_NBYTES = 32, /* 1 row of 16 */
-                               /* above: 1 row of 2 */
 };
 
 /* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. */
@@ -37,6 +35,12 @@ enum {
     UTF8_ENCODE_ROWS = 8, /* of UTF-32; half as many of UTF-16, whose vectors become up to 25 bytes, not 16 */
     UTF8_ENCODE_CTAS = 3,
 };
+
+/* Flagged records: a byte decides, so a tile is counted in flags, VEC a lane and row. A CTA should not have to move more than a few 100 KB,
+ * and all multiprocessors should have some. */
+typedef TileShape<256, 4, 3> FlagShape; /* with 16 a lane, for records of up to RECORD_SMALL_NBYTES; RecordShape: for others */
+typedef TileShape<256, 1, 3> RecordShape;
+enum { RECORD_SMALL_NBYTES = 2, RECORD_MEDIUM_NBYTES = 32 /* up to which 16 flags a lane, above 2 */, RECORD_SPREAD_TILES = 512 };
 
 /* ---- the ring pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *

@@ -45,17 +45,17 @@ static void test_where(upsweep_type type, upsweep_predicate keep) {
     check_out(kept, 4, true, kept);
 }
 
-/* Records at an odd address. */
-static void test_records(size_t elem_nbytes, uint64_t nrecords) {
+/* Records at `offset` bytes past an aligned address. */
+static void test_records(size_t elem_nbytes, uint64_t nrecords, size_t offset) {
     uint64_t *d_count = (uint64_t *)(void *)count;
     case_begin("flags, %zu bytes, n %llu", elem_nbytes, (unsigned long long)nrecords);
     for (uint64_t i = 0; i < nrecords; i++) h_flags[i] = (unsigned char)(h_in[i] & 4);
     CHECK_OK(upsweep_upload(ctx, flags, h_flags, nrecords));
-    const uint64_t kept = oracle_compact(h_want, h_in + 1, h_flags, nrecords, elem_nbytes, false);
-    CHECK_OK(upsweep_compact_flags(ctx, out, d_count, in + 1, flags, nrecords, elem_nbytes));
+    const uint64_t kept = oracle_compact(h_want, h_in + offset, h_flags, nrecords, elem_nbytes, false);
+    CHECK_OK(upsweep_compact_flags(ctx, out, d_count, in + offset, flags, nrecords, elem_nbytes));
     check_out(kept, elem_nbytes, true, kept);
-    oracle_compact(h_want, h_in + 1, h_flags, nrecords, elem_nbytes, true);
-    CHECK_OK(upsweep_partition_flags(ctx, out, d_count, in + 1, flags, nrecords, elem_nbytes));
+    oracle_compact(h_want, h_in + offset, h_flags, nrecords, elem_nbytes, true);
+    CHECK_OK(upsweep_partition_flags(ctx, out, d_count, in + offset, flags, nrecords, elem_nbytes));
     check_out(nrecords, elem_nbytes, true, kept);
 }
 
@@ -84,9 +84,12 @@ static void test_all(void) {
     test_where(UPSWEEP_U8, (upsweep_predicate){UPSWEEP_GE, {.u = 200}});
     test_where(UPSWEEP_I32, (upsweep_predicate){UPSWEEP_LT, {.i = 12345678}});
     test_where(UPSWEEP_F64, (upsweep_predicate){UPSWEEP_GT, {.f = 0.0}});
-    test_records(1, n);
-    test_records(3, n);
-    test_records(40, n / 8);
+    test_records(1, n, 1);
+    test_records(3, n, 1);
+    test_records(4, n, 4);
+    test_records(16, n / 4, 16);
+    test_records(40, n / 8, 1);
+    test_records(48, n / 8, 0);
     test_sort(UPSWEEP_U8);
     test_sort(UPSWEEP_F32);
 }
