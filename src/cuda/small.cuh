@@ -16,7 +16,7 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) small_ke
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     const V start = P::carry_in(args);
     P policy;
-    const V mine = policy.reduce(args, 0, warp, lane);
+    const V mine = policy.reduce(args, 0, s_policy, warp, lane);
     if (lane == 0) s_warp[warp] = mine;
     __syncthreads(); /* the warps' aggregates are there; and all of them have read their elements */
     V x[1] = {lane < WARPS ? s_warp[lane] : (V)Neutral<typename P::Op>::value()};
