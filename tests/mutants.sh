@@ -62,7 +62,7 @@ mutant() {
 }
 
 # The sources as they are pass: otherwise every bug would be "caught".
-for test in scan compact sort errors scratch context utf8 utf8_exhaustive; do
+for test in scan scan_floats compact sort errors scratch context utf8 utf8_exhaustive; do
     run $test || { cat "$work/log"; echo "mutants.sh: test_$test fails without a planted bug"; exit 1; }
 done
 
@@ -71,8 +71,8 @@ mutant quick scan src/op.h '/define APPLY_MIN/s/|| IS_NAN(a) //' 'min forgets a 
 mutant full scan src/op.h '/define APPLY_MAX/s/>/>=/' 'max returns the earlier of two equal zeros'
 mutant quick scan src/cpu/chain.c 's/policy->combine(chain->arg, carry, aggregate)/aggregate/' 'threads: a carry forgets the blocks before the last'
 mutant full scan src/cpu/chain.c 's/return chain.slots\[chain.nblocks % CHAIN_SLOTS\].carry/return carry/' 'threads: the total is the carry-in'
-mutant quick scan src/cpu/scan.c 's|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes,|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes / cpu_impl(ctx)->nthreads,|' 'float sums depend on the number of threads'
-mutant full scan src/cpu/apply_tmpl.h 's/return op == UPSWEEP_ADD ? a + b : a \* b;/return (double)(float)(op == UPSWEEP_ADD ? a + b : a * b);/' 'f32 sums lose small terms'
+mutant quick scan_floats src/cpu/scan.c 's|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes,|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes / cpu_impl(ctx)->nthreads,|' 'float sums depend on the number of threads'
+mutant full scan_floats src/cpu/apply_tmpl.h 's/return op == UPSWEEP_ADD ? a + b : a \* b;/return (double)(float)(op == UPSWEEP_ADD ? a + b : a * b);/' 'f32 sums lose small terms'
 mutant full scan src/cpu/portable_tmpl.h 's/const T x = in\[i\];.*before it is.*/const T x = out == in ? (T)0 : in[i];/' 'an exclusive scan in place reads what it wrote'
 mutant full scan src/cpu/vector_scan_tmpl.h 's/T total = FLOATING ? sum\[0\]/T total = !FLOATING ? sum[0]/' 'vectors: a block of integers counts one lane'
 mutant full scan src/cpu/avx512_tmpl.h '/set_epi64(5, 5, 0, 0, 1, 1, 0, 0)/s/5, 5/7, 7/' 'AVX-512: 8-byte prefixes cross lanes wrongly'

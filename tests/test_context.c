@@ -1,5 +1,5 @@
-/* test_context.c: version, devices, tables of names, a context's memory, contexts at once on several threads, and every allocation failing
- * in its turn. */
+/* test_context.c: version, devices, tables of names, a context's memory, contexts at once on several threads, every allocation failing in
+ * its turn, and no context at all. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -343,12 +343,48 @@ static void test_failing_allocations(uint32_t nthreads) {
     }
 }
 
+/* ---- no context ---------------------------------------------------------------------------------------------------------------- */
+
+/* Every call without a context, and the two that take NULL in their stride. */
+static void test_no_context(void) {
+    case_begin("no context");
+    uint64_t x = 1, y = 2;
+    void *p = NULL;
+    const upsweep_predicate keep = {UPSWEEP_NONZERO, {0}};
+    const uint8_t flag = 1;
+    const upsweep_status null = UPSWEEP_ERR_NULL;
+    CHECK_STATUS(upsweep_scan(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_ADD, 0), null);
+    CHECK_STATUS(upsweep_scan_ex(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_ADD, 0, NULL, NULL), null);
+    CHECK_STATUS(upsweep_compact(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep), null);
+    CHECK_STATUS(upsweep_compact_flags(NULL, &y, &x, &x, &flag, 0, 8), null);
+    CHECK_STATUS(upsweep_compact_indices(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep, UPSWEEP_U64, 0), null);
+    CHECK_STATUS(upsweep_partition(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep), null);
+    CHECK_STATUS(upsweep_partition_flags(NULL, &y, &x, &x, &flag, 0, 8), null);
+    CHECK_STATUS(upsweep_sort(NULL, &y, &x, 1, UPSWEEP_U64, NULL), null);
+    CHECK_STATUS(upsweep_sort_pairs(NULL, &y, &x, &y, &x, 0, UPSWEEP_U64, 8, NULL), null);
+    CHECK_STATUS(upsweep_argsort(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_U64, NULL), null);
+    CHECK_STATUS(upsweep_alloc(NULL, &p, 1), null);
+    CHECK_STATUS(upsweep_upload(NULL, &y, &x, 8), null);
+    CHECK_STATUS(upsweep_download(NULL, &y, &x, 8), null);
+    CHECK_STATUS(upsweep_read_count(NULL, &y, &x), null);
+    CHECK_STATUS(upsweep_sync(NULL), null);
+    CHECK_STATUS(upsweep_reserve(NULL, 1), null);
+    CHECK_STATUS(upsweep_set_scratch(NULL, NULL, 0), null);
+    CHECK_STATUS(upsweep_scratch_size(NULL, &y, UPSWEEP_PRIM_SCAN, 1, 1, 0), null);
+    CHECK_STATUS(upsweep_context_device(NULL, &(upsweep_device){.size = sizeof(upsweep_device)}), null);
+    CHECK(x == 1 && y == 2 && p == NULL);
+    upsweep_close(NULL);
+    upsweep_free(NULL, NULL);
+    FOR_EACH_SETUP(s) upsweep_free(s->ctx, NULL);
+}
+
 int main(void) {
     harness_begin(true);
     test_version();
     test_devices();
     test_names();
     test_values_outside_the_tables();
+    test_no_context();
     FOR_EACH_SETUP(s) {
         test_device_of_context(s);
         test_memory(s);
