@@ -58,6 +58,7 @@ static bool same_row(const struct row *a, const struct row *b) {
 }
 
 int old_rows_compare(const struct old_rows *old, const struct row *row, double *ratio) {
+    *ratio = 0;
     for (size_t i = 0; i < old->count; i++) {
         const struct row *before = &old->rows[i];
         if (!same_row(before, row)) continue;

@@ -203,13 +203,21 @@ bool measure_call(const struct subject *subject, struct data *data, const struct
 
 /* ---- rungs ------------------------------------------------------------------------------------------------------------------- */
 
+/* A rung that encodes fills the last element up with zeros, which are no part of a text. */
+static uint64_t bytes_of(const struct ladder_job *job) {
+    const uint8_t *bytes = (const uint8_t *)job->out;
+    uint64_t n = 4 * job->count;
+    while (n > 0 && bytes[n - 1] == 0) n--;
+    return n;
+}
+
 /* A rung keeps its own time: a few repeats tell how long it takes, then as many as fit, unless they agree already. The first of each run is
  * a warm-up. */
 static bool run_rung(const struct subject *subject, struct data *data, const struct point *point, uint32_t repeats, struct result *result) {
     double samples_ms[MAX_SAMPLES];
     struct ladder_job job = {.in = data->in,
                              .out = data->out,
-                             .n = point->n,
+                             .n = data->nitems,
                              .block_size = point->block_size,
                              .nthreads = point->nthreads,
                              .num_bits = point->num_bits,
@@ -220,8 +228,8 @@ static bool run_rung(const struct subject *subject, struct data *data, const str
     result->nsamples = job.nsamples - 1;
     memcpy(result->samples_ms, samples_ms + 1, result->nsamples * sizeof *samples_ms);
     result->parts = job.times;
-    result->count = job.count;
-    return check_result(data, point, job.count, false, result->error);
+    result->count = point->primitive == UTF8_ENCODE ? bytes_of(&job) : job.count;
+    return check_result(data, point, result->count, false, result->error);
 }
 
 bool measure_rung(const struct subject *subject, struct data *data, const struct point *point, const struct limits *limits,

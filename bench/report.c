@@ -169,8 +169,8 @@ bool row_parse(struct row *row, const char *line) {
 struct report {
     FILE *json, *csv; /* NULL: not wanted */
     struct old_rows *old;
-    uint32_t nfaster, nslower;
-    const struct grid *group; /* not yet announced; NULL: it is, or there is none */
+    uint32_t nfound, nfaster, nslower; /* of the rows of the earlier run */
+    const struct grid *group;          /* not yet announced; NULL: it is, or there is none */
 };
 
 static bool open_file(FILE **file, const char *path) {
@@ -223,11 +223,12 @@ static void describe(const struct row *row, char out[32]) {
 
 static void print_row(struct report *report, const struct row *row) {
     char keep[16] = "", what[32], verdict[48] = "";
-    double ratio = 1;
+    double ratio = 0;
     describe(row, what);
     if (!isnan(row->keep)) snprintf(keep, sizeof keep, "%.0f%%", row->keep);
     const int change = report->old != NULL ? old_rows_compare(report->old, row, &ratio) : 0;
     if (change != 0) snprintf(verdict, sizeof verdict, "  %s: %.2f of the time", change > 0 ? "FASTER" : "SLOWER", ratio);
+    report->nfound += ratio > 0;
     report->nfaster += change > 0;
     report->nslower += change < 0;
     printf("%-22s %-4s %-13s %-7s %12.0f %4s %15s %12.5f %6.1f%% %9.0f %9.1f %7.3f%s\n", row->algorithm, row->backend, row->primitive,
@@ -247,7 +248,8 @@ bool report_row(struct report *report, const struct row *row) {
 bool report_close(struct report *report) {
     if (report == NULL) return true;
     if (report->old != NULL)
-        printf("\n%" PRIu32 " faster, %" PRIu32 " slower than before, beyond the noise\n", report->nfaster, report->nslower);
+        printf("\n%" PRIu32 " faster, %" PRIu32 " slower than before, beyond the noise, of %" PRIu32 " rows that both runs have\n",
+               report->nfaster, report->nslower, report->nfound);
     bool ok = fflush(stdout) == 0;
     if (report->json != NULL) ok = fclose(report->json) == 0 && ok;
     if (report->csv != NULL) ok = fclose(report->csv) == 0 && ok;

@@ -67,7 +67,7 @@ void report_group_end(struct report *report, double seconds);
 struct old_rows;
 struct old_rows *old_rows_read(const char *path); /* NULL: complained on stderr */
 void old_rows_free(struct old_rows *old);
-/* The time of the same row there over this one, beyond the noise: +1 faster, -1 slower, 0 the same or not there; *ratio is new over old. */
+/* The same row there: +1 this one is faster beyond the noise, -1 slower, 0 neither; *ratio is its time over the old one's, 0: not there. */
 int old_rows_compare(const struct old_rows *old, const struct row *row, double *ratio);
 
 void progress_show(uint64_t done, uint64_t total, const char *what);

@@ -8,7 +8,11 @@ enum { MAX_SUBJECTS = 128 };
 
 /* "cpu threaded naive scan" -> "threaded-naive", "cpu scan" -> "serial", "cpu compact with scan" -> "with-scan", "std::sort" as it is. */
 static void short_name(char out[64], const struct ladder_rung *rung) {
-    static const char *const words[] = {[LADDER_SCAN] = "scan", [LADDER_COMPACT] = "compact", [LADDER_SORT] = "sort"};
+    static const char *const words[] = {[LADDER_SCAN] = "scan",
+                                        [LADDER_COMPACT] = "compact",
+                                        [LADDER_SORT] = "sort",
+                                        [LADDER_UTF8_DECODE] = "utf8 decode",
+                                        [LADDER_UTF8_ENCODE] = "utf8 encode"};
     const char *word = words[rung->primitive], *name = rung->name;
     if (strncmp(name, "cpu ", 4) == 0) name += 4;
     if (strncmp(name, "cuda ", 5) == 0) name += 5;
@@ -22,12 +26,16 @@ static void short_name(char out[64], const struct ladder_rung *rung) {
 }
 
 static struct subject of_rung(const struct ladder_rung *rung, char name[64]) {
-    static const enum primitive primitives[] = {[LADDER_SCAN] = SCAN, [LADDER_COMPACT] = COMPACT, [LADDER_SORT] = SORT};
+    static const enum primitive primitives[] = {[LADDER_SCAN] = SCAN,
+                                                [LADDER_COMPACT] = COMPACT,
+                                                [LADDER_SORT] = SORT,
+                                                [LADDER_UTF8_DECODE] = UTF8_DECODE,
+                                                [LADDER_UTF8_ENCODE] = UTF8_ENCODE};
     short_name(name, rung);
     return (struct subject){.algorithm = name,
                             .primitive = primitives[rung->primitive],
                             .backend = rung->backend,
-                            .types = 1u << UPSWEEP_I32,
+                            .types = rung->primitive > LADDER_SORT ? 1u << UPSWEEP_U8 : 1u << UPSWEEP_I32,
                             .params = rung->params,
                             .peer = rung->peer,
                             .rung = rung};
@@ -52,7 +60,6 @@ static size_t gather(struct subject list[MAX_SUBJECTS]) {
     };
     size_t count = 0;
     for (size_t i = 0; ladder_at(i) != NULL && count < MAX_SUBJECTS; i++) {
-        if (ladder_at(i)->primitive > LADDER_SORT) continue; /* their text is not one of text.c's */
         list[count] = of_rung(ladder_at(i), names[count]);
         count++;
     }
@@ -77,6 +84,13 @@ static bool takes_text(const struct subject *subject, const struct point *point)
     return !point_converts(point) || (point->mode == UPSWEEP_STRICT && point->encoding != UPSWEEP_UTF8);
 }
 
+/* Rungs have one input each: random elements; good text to and from UTF-32. */
+static bool rung_takes(const struct point *point) {
+    if (point->cache != HOT) return false;
+    if (!point_is_text(point)) return point->distribution == UNIFORM;
+    return point->encoding == UPSWEEP_UTF32 && point->mode == UPSWEEP_REPLACE && point->distribution < BAD;
+}
+
 /* A parameter that a subject does not know may only have its default: else the same thing would be measured again and again. */
 bool subject_takes(const struct subject *subject, const struct point *point) {
     if (subject->primitive != point->primitive || !(subject->types >> point->type & 1)) return false;
@@ -85,6 +99,5 @@ bool subject_takes(const struct subject *subject, const struct point *point) {
     if (point->nthreads > most_threads && !(subject->params & LADDER_THREADS)) return false;
     if (point->num_bits != 0 && point->num_bits != 8 * point_item_nbytes(point) && !(subject->params & LADDER_NUM_BITS)) return false;
     if (!takes_text(subject, point)) return false;
-    if (subject->rung != NULL) return point->cache == HOT && point->primitive == subject->primitive && point->distribution == UNIFORM;
-    return true;
+    return subject->rung == NULL || rung_takes(point);
 }

@@ -176,11 +176,13 @@ def utf8(rows, backend):
 
 def ladder(rows, group, n):
     wanted = pick(rows, group=group, n=n)
-    serial = next((row["ms"] for row in wanted if row["algorithm"] in ("serial", "without-scan", "std::sort")), None)
-    lines = [[row["algorithm"], "GPU" if row["backend"] == "cuda" else f"CPU, {row['threads']} threads" if row["threads"] > 1 else "CPU",
-              time(row["ms"]), f"{row['gb_per_s']:.1f}", f"{1e-6 * row['items_per_s']:.0f}", times_as_fast(serial, row["ms"])]
+    serial = {row["primitive"]: row["ms"] for row in wanted if row["algorithm"] in ("serial", "without-scan", "std::sort", "in-steps")}
+    def name(row):
+        return row["primitive"] + ", " + row["algorithm"] if row["primitive"].startswith("utf8") else row["algorithm"]
+    lines = [[name(row), "GPU" if row["backend"] == "cuda" else f"CPU, {row['threads']} threads" if row["threads"] > 1 else "CPU",
+              time(row["ms"]), f"{row['gb_per_s']:.1f}", f"{1e-6 * row['items_per_s']:.0f}", times_as_fast(serial.get(row["primitive"]), row["ms"])]
              for row in wanted]
-    return table(["rung", "on", "time", "GB/s of necessary bytes", "M elements/s", "times the serial loop"], lines)
+    return table(["rung", "on", "time", "GB/s", "M elements/s", "times the serial one"], lines)
 
 
 def threads(rows):
@@ -241,7 +243,7 @@ def makers_of(machine, rows):
     makers = {
         "machine": lambda: machine_block(machine, rows),
         "ladder-scan": of_ladder("scan-size", 1 << 24), "ladder-compact": of_ladder("compact-size", 1 << 24),
-        "ladder-sort": of_ladder("sort-size", 1 << 20), "threads": lambda: threads(rows),
+        "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
     }
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
         for maker in (scan, compact, sort, others, sorts, cold, utf8, sweep, losses):
