@@ -195,6 +195,21 @@ def threads(rows):
     return table([f"{n} elements, or bytes of text"] + [f"{count} threads" if count > 1 else "1 thread" for count in counts], lines)
 
 
+def summary(rows, backend):
+    """For the README: times as fast as the best peer and, in brackets, as a copy; text has no peer on a GPU, so GB/s."""
+    columns = [("scan i32", "scan-calls", None), ("compact i32, 50 % kept", "compact-calls", 50), ("sort u32", "sort-calls", None)]
+    best = {(ours["group"], ours["n"], ours["keep"]): (ours, peer) for ours, peer in against_peers(pick(rows, backend=backend))}
+    text = {row["n"]: row for row in pick(rows, group="utf8-scripts", primitive="utf8_decode", type="utf32", distribution="mixed", mode="replace",
+                                          algorithm="upsweep", backend=backend)}
+    lines = []
+    for n in (1 << 20, 1 << 24, 1 << 28):
+        pairs = [best.get((group, n, keep)) for _, group, keep in columns]
+        cells = [ratio(peer["ms"] / ours["ms"]) + ("" if ours["primitive"] == "sort" else f" ({ratio(ours['x_copy'])})")
+                 for ours, peer in filter(None, pairs)]
+        lines.append([size(n)] + cells + ([f"{text[n]['gb_per_s']:.0f} ({ratio(text[n]['x_copy'])})"] if n in text else []))
+    return table(["elements, or bytes"] + [name for name, _, _ in columns] + (["UTF-8 to UTF-32, GB/s"] if text else []), lines)
+
+
 def losses(rows, backend):
     """Each kind of call and input: at which sizes is a peer faster, and by how much at worst?"""
     groups = {}
@@ -246,7 +261,7 @@ def makers_of(machine, rows):
         "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
     }
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
-        for maker in (scan, compact, sort, others, sorts, cold, utf8, sweep, losses):
+        for maker in (scan, compact, sort, others, sorts, cold, utf8, sweep, summary, losses):
             makers[f"{maker.__name__}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
     return makers
 
