@@ -11,6 +11,13 @@
 template <class T, class Op> struct CarryOf { typedef T type; };
 template <> struct CarryOf<float, Add<float>> { typedef double type; };
 
+/* Is a op b not b op a, or its bits not the same? (A sum's bits depend on the grouping only, which is fixed.) */
+template <class Op> struct OrderMatters { static constexpr bool value = false; };
+template <> struct OrderMatters<Min<float>> { static constexpr bool value = true; };
+template <> struct OrderMatters<Max<float>> { static constexpr bool value = true; };
+template <> struct OrderMatters<Min<double>> { static constexpr bool value = true; };
+template <> struct OrderMatters<Max<double>> { static constexpr bool value = true; };
+
 template <class T> struct RingScanArgs {
     unsigned char *out; /* of the element at byte 0 of tile 0; lies to 16 bytes as `in` does, so vectors of both are aligned */
     const T *init;
@@ -45,11 +52,16 @@ template <class T, class OP> struct RingScan : RingScanShape<sizeof(T)> {
         for (unsigned i = from / sizeof(T) + (unsigned)lane; i < to / sizeof(T); i += 32) ((T *)slot)[i] = Neutral<Op>::value();
     }
 
-    /* Lanes first, rows last: not the order of the elements, so not for operators that tell a op b from b op a. */
+    /* Every lane folds rows, then the warp folds lanes. A minimum or maximum of floats looks at the order of NaNs and zeros (op.h), so for
+     * those a lane takes vectors that follow one another. Sums may be taken across: a row a time, which any number of rows does without
+     * bank conflicts. */
     static __device__ __forceinline__ T reduce(const Args &, const uint4 *chunk, RingPlace, uint32_t *, int lane) {
         T x[1] = {(T)Neutral<Op>::value()};
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) x[0] = Op::apply(x[0], fold_vector<Op>(unpack<T, VEC>(chunk[32 * r + lane])));
+        for (int r = 0; r < ROWS; r++) {
+            const uint4 data = chunk[OrderMatters<Op>::value ? lane * ROWS + r : 32 * r + lane];
+            x[0] = Op::apply(x[0], fold_vector<Op>(unpack<T, VEC>(data)));
+        }
         warp_fold_rows<Op>(x);
         return x[0];
     }
@@ -86,14 +98,6 @@ template <class T, class OP> struct RingScan : RingScanShape<sizeof(T)> {
 };
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
-
-/* Reducers fold lanes first and rows last. That is the wrong order for a minimum or maximum of floats, which looks at the order of NaNs and
- * of zeros (op.h). */
-template <class Op> struct OrderMatters { static constexpr bool value = false; };
-template <> struct OrderMatters<Min<float>> { static constexpr bool value = true; };
-template <> struct OrderMatters<Max<float>> { static constexpr bool value = true; };
-template <> struct OrderMatters<Min<double>> { static constexpr bool value = true; };
-template <> struct OrderMatters<Max<double>> { static constexpr bool value = true; };
 
 /* Vectors of arrays that do not lie alike would be cut in two: the look-back pass takes those. */
 static inline bool ring_scan_suits(const struct cuda_queue *queue, const struct scan_args *a, size_t elem_nbytes) {

@@ -8,9 +8,7 @@
 #include "small.cuh"
 
 template <class T, template <class> class Op> static cudaError_t scan_by(const struct cuda_queue *queue, const struct scan_args *a) {
-    if constexpr (!OrderMatters<Op<T>>::value) {
-        if (ring_scan_suits(queue, a, sizeof(T))) return launch_ring_scan<T, Op<T>>(queue, a);
-    }
+    if (ring_scan_suits(queue, a, sizeof(T))) return launch_ring_scan<T, Op<T>>(queue, a);
     const ScanArgs<T> args = {(T *)a->out,
                               (const T *)a->in,
                               a->n,
