@@ -155,6 +155,29 @@ static void check_large(void) {
     if (!quick()) check_random(LARGE_N + 54321, 6, 0, &rng);
 }
 
+/* One bad byte, good text, and from 200 to 263 bytes on a lead byte and three continuations, of which some lead bytes take fewer or none:
+ * kernels that take good text in long strides, and go slowly where something is bad, must not begin to stride in the middle of it. */
+static void check_relapses(void) {
+    static const uint8_t leads[] = {0x80, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF}, seconds[] = {0x80, 0x8F, 0x9F, 0xBF};
+    static const struct conversion units[] = {{.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF32}, {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF16LE}};
+    enum { N = 400 };
+    for (size_t i = 0; i < sizeof leads * sizeof seconds * 64; i += quick() ? 7 : 1) {
+        unsigned char in[N];
+        const size_t at = 200 + i % 64, k = i / 64;
+        const uint8_t sequence[] = {leads[k / sizeof seconds], seconds[k % sizeof seconds], 0xAA, 0x81};
+        memset(in, 'a', N);
+        in[0] = 0xFF;
+        memcpy(in + at, sequence, sizeof sequence);
+        const struct conversion c = units[(i + k) % 2];
+        case_begin("%s, %02X %02X at %zu", name_of(c), sequence[0], sequence[1], at);
+        const struct expected e = oracle_utf8(in, N, c);
+        FOR_EACH_SETUP(s) {
+            if (s->host) check_call(s, in, N, c, 0, true, AT_END, &e);
+        }
+        oracle_free(&e);
+    }
+}
+
 /* ---- literals ---------------------------------------------------------------------------------------------------------------- */
 
 struct literal {
@@ -328,6 +351,7 @@ int main(void) {
     check_validate_and_count();
     check_rejected();
     check_sizes();
+    check_relapses();
     check_chunks();
     check_large();
     check_all_code_points();
