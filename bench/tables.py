@@ -152,6 +152,20 @@ def cold(rows, backend):
 
 
 SCRIPTS = ("ascii", "french", "russian", "chinese", "emoji", "mixed", "bad", "random")
+CALLS_ON_TEXT = (("to UTF-32", "utf8_decode", "utf32"), ("to UTF-16", "utf8_decode", "utf16le"), ("clean", "utf8_decode", "utf8"),
+                 ("validate", "utf8_validate", "utf8"), ("count", "utf8_count", "utf8"), ("from UTF-32", "utf8_encode", "utf32"),
+                 ("from UTF-16", "utf8_encode", "utf16le"))
+
+
+def text_of(rows, algorithm):
+    """GB/s of UTF-8 on the CPU: a line for each text, a column for each call; of the library with replacement."""
+    wanted = pick(rows, group=("utf8-scripts", "utf8-checks"), backend="cpu", algorithm=algorithm,
+                  mode=(None, "replace") if algorithm == "upsweep" else (None, "strict"))
+    at = {(row["n"], row["distribution"], row["primitive"], row["type"]): f"{row['gb_per_s']:.1f}" for row in wanted}
+    texts = sorted({(row["n"], row["distribution"]) for row in wanted}, key=lambda text: (text[0], SCRIPTS.index(text[1])))
+    calls = [call for call in CALLS_ON_TEXT if any(key[2:] == call[1:] for key in at)]
+    return table(["text", "bytes"] + [name for name, _, _ in calls],
+                 [[script, size(n)] + [at.get((n, script, *call), "") for _, *call in calls] for n, script in texts])
 
 
 def utf8(rows, backend):
@@ -160,8 +174,7 @@ def utf8(rows, backend):
     peers = sorted({row["algorithm"] for row in wanted if row["peer_version"]}, reverse=True)
     at = {(row["primitive"], row["type"], row["n"], row["distribution"], row["algorithm"], row["mode"]): row for row in wanted}
     lines = []
-    for primitive, kind in (("utf8_decode", "utf32"), ("utf8_decode", "utf16le"), ("utf8_decode", "utf8"), ("utf8_encode", "utf32"),
-                            ("utf8_encode", "utf16le"), ("utf8_validate", "utf8"), ("utf8_count", "utf8")):
+    for _, primitive, kind in CALLS_ON_TEXT:
         for n in sorted({row["n"] for row in pick(wanted, primitive=primitive, type=kind)}):
             for script in SCRIPTS:
                 def speed(algorithm, *modes):
@@ -260,6 +273,8 @@ def makers_of(machine, rows):
         "ladder-scan": of_ladder("scan-size", 1 << 24), "ladder-compact": of_ladder("compact-size", 1 << 24),
         "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
     }
+    for algorithm in ("upsweep", "simdutf", "iconv"):
+        makers[f"text-of-{algorithm}"] = lambda algorithm=algorithm: text_of(rows, algorithm)
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
         for maker in (scan, compact, sort, others, sorts, cold, utf8, sweep, summary, losses):
             makers[f"{maker.__name__}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
