@@ -50,7 +50,7 @@ struct LookbackUtf8Clean {
 
     __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, Shared &s, int warp, int lane) {
         const bool inner = is_inner_tile(args, first_of(tile), TILE_ITEMS);
-        const TextSpan span = inner ? TextSpan{0, UINT64_MAX} : whole_span(args);
+        const TextSpan span = inner ? UTF8_EVERYWHERE : whole_span(args);
         stage_text<THREADS, TILE_ITEMS / 16 + 2>(s.text, args, (int64_t)first_of(tile) - 16, span.end, inner);
         if (threadIdx.x == 0) s.found = utf8_found_none();
         __syncthreads(); /* the text is there */
@@ -73,19 +73,22 @@ struct LookbackUtf8Clean {
                                                bool inner, bool &is_cut, Utf8Found &found) {
         uint32_t word[UTF8_WINDOW_WORDS];
         load_window(word, s, warp, r, lane);
-        const Utf8Ends ends = find_ends(planes_of(word));
+        const Utf8Classes classes = classes_of(planes_of(word));
+        bad[r] = 0;
+        kept[r] = OWNED_BITS;
+        if (inner && !is_cut && __all_sync(ALL_LANES, is_good(classes))) {
+            whole |= 1u << r;
+            return;
+        }
+        const Utf8Ends ends = find_ends(classes);
         const int offset = offset_of(warp, r, lane);
         const uint32_t owned = inner ? OWNED_BITS : OWNED_BITS & window_bits(first + (uint64_t)(int64_t)offset, span);
         const uint32_t four = ends.of_4 | ends.of_4 >> 1, three = ends.of_3 | ends.of_3 >> 1;
         const uint32_t ends_bad = ends.bad & owned;
-        kept[r] = (ends.ascii | ends.of_2 | ends.of_2 >> 1 | three | three >> 1 | four | four >> 2) & owned;
-        bad[r] = 0;
-        if (__any_sync(ALL_LANES, ends_bad != 0)) {
-            take_bad(found, ends, ends_bad, offset);
-            if (args.replace) bad[r] = ends_bad;
-        }
+        kept[r] = (~classes.high | ends.of_2 | ends.of_2 >> 1 | three | three >> 1 | four | four >> 2) & owned;
+        if (args.replace) bad[r] = ends_bad;
+        if (__any_sync(ALL_LANES, ends_bad != 0)) take_bad(found, ends, ends_bad, offset);
         if (args.strict) is_cut = cut_row(kept[r], ends_bad, is_cut, lane);
-        if (__all_sync(ALL_LANES, kept[r] == OWNED_BITS)) whole |= 1u << r;
     }
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {

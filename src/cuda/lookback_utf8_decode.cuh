@@ -57,7 +57,7 @@ template <int UNIT> struct LookbackUtf8Decode {
 
     __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, Shared &s, int warp, int lane) {
         const bool inner = is_inner_tile(args, first_of(tile), TILE_ITEMS);
-        const TextSpan span = inner ? TextSpan{0, UINT64_MAX} : whole_span(args);
+        const TextSpan span = inner ? UTF8_EVERYWHERE : whole_span(args);
         stage_text<THREADS, TILE_ITEMS / 16 + 1>(s.text, args, (int64_t)first_of(tile) - 16, span.end, inner);
         if (threadIdx.x == 0) s.found = utf8_found_none();
         __syncthreads(); /* the text is there */
@@ -87,18 +87,19 @@ template <int UNIT> struct LookbackUtf8Decode {
             ascii |= (is_cut ? 0u : 1u) << r;
             return;
         }
-        const Utf8Ends ends = find_ends(planes_of(word));
+        const Utf8Classes classes = classes_of(planes_of(word));
+        if (inner && !is_cut && __all_sync(ALL_LANES, is_good(classes))) {
+            const Utf8Ends good = find_good_ends(classes);
+            emit[r] = (good.all | (UNIT == 2 ? good.of_4 >> 1 : 0)) & OWNED_BITS;
+            return;
+        }
+        const Utf8Ends ends = find_ends(classes);
         const int offset = offset_of(warp, r, lane);
         const uint32_t owned = inner ? OWNED_BITS : OWNED_BITS & window_bits(first + (uint64_t)(int64_t)offset, span);
         const uint32_t ends_bad = ends.bad & owned;
-        emit[r] = (ends.ascii | ends.of_2 | ends.of_3 | ends.of_4 | (UNIT == 2 ? ends.of_4 >> 1 : 0)) & owned;
-        if (__any_sync(ALL_LANES, ends_bad != 0)) {
-            take_bad(found, ends, ends_bad, offset);
-            if (args.replace) {
-                bad[r] = ends_bad;
-                emit[r] |= ends_bad;
-            }
-        }
+        emit[r] = (ends.all & (args.replace ? ~0u : ~ends.bad) | (UNIT == 2 ? ends.of_4 >> 1 : 0)) & owned;
+        if (args.replace) bad[r] = ends_bad;
+        if (__any_sync(ALL_LANES, ends_bad != 0)) take_bad(found, ends, ends_bad, offset);
         if (args.strict) is_cut = cut_row(emit[r], ends_bad, is_cut, lane);
     }
 
@@ -152,7 +153,7 @@ template <int UNIT> struct LookbackUtf8Decode {
     __device__ void write_map(const Args &args, const Shared &s, uint64_t first, int r, uint64_t at, int warp, int lane) const {
         uint32_t word[UTF8_WINDOW_WORDS];
         load_window(word, s, warp, r, lane);
-        const Utf8Ends ends = find_ends(planes_of(word));
+        const Utf8Ends ends = find_ends(classes_of(planes_of(word)));
         const uint32_t two = ends.of_2 | ends.of_3 | ends.of_4 | ends.bad_2, three = ends.of_3 | ends.of_4 | ends.bad_3; /* or more bytes */
         const uint64_t window = args.map_base + first + (uint64_t)(int64_t)offset_of(warp, r, lane);
         at += before[r / 2] >> r % 2 * 16 & 0xFFFF;

@@ -2,14 +2,14 @@
  * its code point, and a compaction of those that are not used.
  *
  *   vectors    16 bytes of code units a lane and row, in registers; the address of the text is rounded down to 16 bytes, so all is aligned
- *   codes      a low surrogate behind a high one stands for both, the high one for nothing: one unit before and one after tell
- *   bytes      1 to 4 for each code point that counts; they go side by side to shared memory, and from there out in aligned vectors
+ *   bytes      1 to 4 for each code point (utf8_encode.cuh); they go side by side to shared memory, and from there out in aligned vectors
  *
  * Cost: every unit in once, every byte out once. */
 #ifndef UPSWEEP_CUDA_LOOKBACK_UTF8_ENCODE_CUH
 #define UPSWEEP_CUDA_LOOKBACK_UTF8_ENCODE_CUH
 
 #include "lookback.cuh"
+#include "utf8_encode.cuh"
 #include "utf8_stage.cuh"
 
 /* UNIT: bytes of a code unit of the input. */
@@ -30,13 +30,11 @@ template <int UNIT> struct LookbackUtf8Encode {
         alignas(16) unsigned char stage[THREADS / 32][16 + MOST * WARP_ITEMS + 32];
         Utf8Found found;
     };
-    struct Codes {
-        uint32_t code[VEC];
-    };
 
     uint4 data[ROWS];
     uint32_t around[ROWS];  /* UTF-16: the unit before the row in lane 0, the one behind it in lane 31 */
-    uint32_t counted[ROWS]; /* a bit a unit: becomes bytes */
+    uint32_t kinds;         /* UTF8_KIND_BITS a row, those of the first row lowest */
+    uint32_t counted[ROWS]; /* rows of any kind: a bit a unit, if it becomes bytes */
     uint32_t before[PAIRS]; /* bytes of the row before this vector: rows 2i and 2i + 1 in 16 bits each */
     uint32_t row[PAIRS];    /* bytes of the row */
 
@@ -63,69 +61,62 @@ template <int UNIT> struct LookbackUtf8Encode {
         }
     }
 
-    /* The code points of a row, and bits for units that are ill-formed and for those that stand for nothing. */
-    __device__ __forceinline__ Codes codes_of(int r, bool swap, int lane, uint32_t &bad, uint32_t &silent) const {
-        const uint32_t word[4] = {data[r].x, data[r].y, data[r].z, data[r].w};
-        Codes c;
-        bad = silent = 0;
-        if constexpr (UNIT == 4) {
-#pragma unroll
-            for (int i = 0; i < VEC; i++) {
-                const bool good = is_scalar(word[i]);
-                c.code[i] = good ? word[i] : 0xFFFD;
-                bad |= (good ? 0u : 1u) << i;
-            }
-            return c;
-        }
-        const uint32_t left = __shfl_up_sync(ALL_LANES, word[3] >> 16, 1), right = __shfl_down_sync(ALL_LANES, word[0] & 0xFFFF, 1);
-        uint32_t previous = utf16_unit(lane == 0 ? around[r] : left, swap), unit = utf16_unit(word[0] & 0xFFFF, swap);
-#pragma unroll
-        for (int i = 0; i < VEC; i++) {
-            const uint32_t behind = i + 1 == VEC ? (lane == 31 ? around[r] : right) : word[(i + 1) / 2 % 4] >> (i + 1) % 2 * 16 & 0xFFFF;
-            const uint32_t next = utf16_unit(behind, swap);
-            const bool ends_pair = is_low_surrogate(unit) && is_high_surrogate(previous);
-            const bool begins_pair = is_high_surrogate(unit) && is_low_surrogate(next);
-            const bool good = ends_pair || begins_pair || unit >> 11 != 0xD800 >> 11;
-            c.code[i] = ends_pair ? 0x10000 + ((previous & 0x3FF) << 10 | (unit & 0x3FF)) : good ? unit : 0xFFFD;
-            bad |= (good ? 0u : 1u) << i;
-            silent |= (begins_pair ? 1u : 0u) << i;
-            previous = unit;
-            unit = next;
-        }
-        return c;
+    /* Of the first row. */
+    __device__ __forceinline__ EncodeCodes<UNIT> first_codes(bool swap, int lane) const {
+        if constexpr (UNIT == 4)
+            return codes_of_row(data[0]);
+        else
+            return codes_of_row(data[0], around[0], around[0], swap, lane);
+    }
+
+    __device__ __forceinline__ uint32_t first_kind() const { return kinds & ((1u << UTF8_KIND_BITS) - 1); }
+
+    /* The next row becomes the first. */
+    __device__ __forceinline__ void next_row() {
+        rotate(data);
+        rotate(counted);
+        if constexpr (UNIT == 2) rotate(around);
+        kinds = kinds >> UTF8_KIND_BITS | first_kind() << UTF8_KIND_BITS * (ROWS - 1);
     }
 
     __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, Shared &s, int warp, int lane) {
         const uint64_t first = first_of(tile);
         const bool inner = is_inner_tile(args, first, TILE_ITEMS);
-        const TextSpan span = inner ? TextSpan{0, UINT64_MAX} : whole_span(args);
+        const TextSpan span = inner ? UTF8_EVERYWHERE : whole_span(args);
         load(args, span, first, warp, lane, inner);
         if (threadIdx.x == 0) s.found = utf8_found_none();
         __syncthreads(); /* nothing is found yet */
         Utf8Found found = utf8_found_none();
         bool is_cut = false;
+        kinds = 0;
 #pragma unroll
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
-#pragma unroll
+#pragma unroll 2
         for (int r = 0; r < ROWS; r++) {
-            const uint32_t place = place_of(warp, r, lane), owned = inner ? (1u << VEC) - 1 : vector_bits(first + place, span);
-            uint32_t bad, silent;
-            const Codes c = codes_of(r, args.swap, lane, bad, silent);
-            bad &= owned;
-            counted[r] = owned & ~silent & (args.replace ? ~0u : ~bad);
-            if (bad != 0) {
-                found.sequences += (uint32_t)__popc(bad);
-                found.first = min(found.first, UTF8_PLACE_ZERO + place + (uint32_t)__ffs((int)bad) - 1);
-            }
-            if (args.strict) is_cut = cut_row(counted[r], bad, is_cut, lane);
-            uint32_t nbytes = 0;
-#pragma unroll
-            for (int i = 0; i < VEC; i++) nbytes += counted[r] >> i & 1 ? utf8_length(c.code[i]) : 0;
-            row[r / 2] += nbytes << r % 2 * 16;
+            const uint32_t kind = inner && !is_cut ? EncodeRow<UNIT>::kind_of(data[0], args.swap) : UTF8_ROW_ANY;
+            kinds |= kind;
+            rotate_in(row, kind != UTF8_ROW_ANY ? EncodeRow<UNIT>::count(data[0], kind, args.swap)
+                                                : reduce_any(args, span, first, place_of(warp, r, lane), lane, inner, is_cut, found));
+            next_row();
         }
         found.units = found.sequences;
         add_findings(s.found, found, lane);
         return scan_packed_rows<ROWS>(before, row, lane) | (is_cut ? UTF8_CUT : 0);
+    }
+
+    /* Sets `counted` of the first row, of any kind, and returns its bytes in this lane. */
+    __device__ __forceinline__ uint32_t reduce_any(const Args &args, TextSpan span, uint64_t first, uint32_t place, int lane, bool inner,
+                                                   bool &is_cut, Utf8Found &found) {
+        const uint32_t owned = inner ? (1u << VEC) - 1 : vector_bits(first + place, span);
+        const EncodeCodes<UNIT> c = first_codes(args.swap, lane);
+        const uint32_t bad = c.bad & owned;
+        counted[0] = owned & ~c.silent & (args.replace ? ~0u : ~bad);
+        if (bad != 0) {
+            found.sequences += (uint32_t)__popc(bad);
+            found.first = min(found.first, UTF8_PLACE_ZERO + place + (uint32_t)__ffs((int)bad) - 1);
+        }
+        if (args.strict) is_cut = cut_row(counted[0], bad, is_cut, lane);
+        return count_codes<UNIT>(c, counted[0]);
     }
 
     /* The units of the vector at `at` that lie in the span. */
@@ -141,30 +132,26 @@ template <int UNIT> struct LookbackUtf8Encode {
         if (args.out != nullptr && !(at & UTF8_CUT) && at < args.capacity) {
             unsigned char *const stage = s.stage[warp] + 16 + (uintptr_t)(args.out + at) % 16;
             uint32_t nbytes = 0;
-#pragma unroll
+#pragma unroll 2
             for (int r = 0; r < ROWS; r++) {
-                stage_row(r, args.swap, stage + nbytes + (before[r / 2] >> r % 2 * 16 & 0xFFFF), lane);
-                nbytes += row[r / 2] >> r % 2 * 16 & 0xFFFF;
+                stage_row(args.swap, stage + nbytes + (before[0] & 0xFFFF), lane);
+                nbytes += row[0] & 0xFFFF;
+                rotate_in(before, 0);
+                rotate_in(row, 0);
+                next_row();
             }
             __syncwarp(); /* the bytes are there */
-            store_bytes(args.out + at, stage, (uint32_t)min((uint64_t)nbytes, args.capacity - at), lane);
+            store_staged(args.out + at, stage, (uint32_t)min((uint64_t)nbytes, args.capacity - at), lane);
         }
         if (threadIdx.x == 0) conclude(args, arrived);
     }
 
-    __device__ __forceinline__ void stage_row(int r, bool swap, unsigned char *to, int lane) const {
-        uint32_t bad, silent;
-        const Codes c = codes_of(r, swap, lane, bad, silent);
-#pragma unroll
-        for (int i = 0; i < VEC; i++) {
-            if (!(counted[r] >> i & 1)) continue;
-            const uint32_t bytes = utf8_of(c.code[i]), nbytes = utf8_length(c.code[i]);
-            to[0] = (unsigned char)bytes;
-            if (nbytes > 1) to[1] = (unsigned char)(bytes >> 8);
-            if (nbytes > 2) to[2] = (unsigned char)(bytes >> 16);
-            if (nbytes > 3) to[3] = (unsigned char)(bytes >> 24);
-            to += nbytes;
-        }
+    __device__ __forceinline__ void stage_row(bool swap, unsigned char *to, int lane) const {
+        const uint32_t kind = first_kind();
+        if (kind != UTF8_ROW_ANY)
+            put_row<UNIT>(to, data[0], kind, swap);
+        else
+            put_codes<UNIT>(to, first_codes(swap, lane), counted[0]);
     }
 };
 

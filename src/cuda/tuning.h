@@ -34,6 +34,9 @@ enum {
     UTF8_ENCODE_THREADS = 256,
     UTF8_ENCODE_ROWS = 8, /* of UTF-32; half as many of UTF-16, whose vectors become up to 25 bytes, not 16 */
     UTF8_ENCODE_CTAS = 3,
+
+    UTF8_COUNT_WARPS = 4, /* 7 KiB of shared memory each */
+    UTF8_COUNT_CTAS = 7,
 };
 
 /* Flagged records: a byte decides, so a tile is counted in flags, VEC a lane and row. A CTA should not have to move more than a few 100 KB,
@@ -76,8 +79,10 @@ template <> struct RingCompactShape<8, true> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 7 };
 };
 
+enum { RING_UTF8_ENCODE_REDUCERS = 10, RING_UTF8_ENCODE_FINISHERS = 20, RING_UTF8_ENCODE_ROWS = 4, RING_UTF8_ENCODE_STAGES = 5 };
+
 /* Bytes of input (elements) from which on the ring pass is the faster one (graph replays, sizes from 2^3 to 2^26 elements of 1, 4 and 8
  * bytes; with flags: events, 2^20 to 2^28 elements of 1 to 48 bytes, 10, 50 and 90 % kept). */
-enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 8 << 20, RING_FLAGS_MIN_NBYTES = 2 << 20 };
+enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 8 << 20, RING_FLAGS_MIN_NBYTES = 2 << 20, RING_UTF8_MIN_NBYTES = 8 << 20 };
 
 #endif

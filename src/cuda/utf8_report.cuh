@@ -27,7 +27,7 @@ struct Utf8Tally {
 struct Utf8Args {
     const unsigned char *in;
     uint64_t begin, n;
-    unsigned char *out; /* NULL: only the report is wanted */
+    unsigned char *out; /* NULL: only the report is wanted (utf8_measure.cuh) */
     uint64_t capacity;
     upsweep_utf8_report *report;
     uint64_t *map;
@@ -36,7 +36,9 @@ struct Utf8Args {
     uint32_t ntiles; /* of the call */
     upsweep_encoding from;
     bool replace, strict, more, skip_bom;
-    bool swap; /* UTF-16 of the other byte order */
+    bool swap;       /* UTF-16 of the other byte order */
+    bool of_4_twice; /* sequences of four bytes become two units */
+    bool clean;      /* UTF-8 on both sides */
 };
 
 /* ---- where the text begins and ends ------------------------------------------------------------------------------------------ */
@@ -53,6 +55,8 @@ static __device__ inline uint32_t unit_at(const Utf8Args &args, uint64_t i) {
 struct TextSpan {
     uint64_t first, end;
 };
+
+#define UTF8_EVERYWHERE (TextSpan{0, UINT64_MAX / 2}) /* for what lies within the text anyway */
 
 static __device__ inline uint64_t skipped_units(const Utf8Args &args) {
     if (!args.skip_bom) return 0;
@@ -81,7 +85,7 @@ static __device__ inline uint64_t unfinished_units(const Utf8Args &args) {
     return 0;
 }
 
-static __device__ inline TextSpan whole_span(const Utf8Args &args) {
+static __device__ __noinline__ TextSpan whole_span(const Utf8Args &args) {
     return {args.begin + skipped_units(args), args.n - (args.more ? unfinished_units(args) : 0)};
 }
 
@@ -150,8 +154,8 @@ static __device__ inline upsweep_text_error error_of(const Utf8Args &args, TextS
 }
 
 /* error_at: UTF8_NOWHERE if there is none. */
-static __device__ inline void write_report(const Utf8Args &args, uint64_t needed, uint64_t bad_sequences, uint64_t bad_units,
-                                           uint64_t error_at) {
+static __device__ __noinline__ void write_report(const Utf8Args &args, uint64_t needed, uint64_t bad_sequences, uint64_t bad_units,
+                                                 uint64_t error_at) {
     const TextSpan span = whole_span(args);
     const bool is_bad = error_at != UTF8_NOWHERE, stopped = args.strict && is_bad;
     const bool fits = args.out == nullptr || needed <= args.capacity;

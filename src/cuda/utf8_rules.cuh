@@ -9,9 +9,9 @@
  *
  * The rules are those of src/cpu/utf8_rules.h: which sequence a byte belongs to shows in the three bytes before it and the one after it, so
  * a window of 32 bytes tells the ends of sequences at its bits 3 to 30, and nothing is carried. Cost: 64 operations to turn bytes into
- * planes (16 byte permutes, then three rounds of swaps), about 45 for the rules; comparing bytes four at a time inside 32-bit words takes
- * more, and one byte a lane many times that. Freestanding. Source: Unicode Standard, table 3-7; the transposition: Warren, Hacker's
- * Delight, 7-3. */
+ * planes (16 byte permutes, then three rounds of swaps), 25 to see that all is well and where sequences end, 20 more if it is not;
+ * comparing bytes four at a time inside 32-bit words takes more, and one byte a lane many times that. Freestanding. Source: Unicode
+ * Standard, table 3-7; the transposition: Warren, Hacker's Delight, 7-3. */
 #ifndef UPSWEEP_CUDA_UTF8_RULES_CUH
 #define UPSWEEP_CUDA_UTF8_RULES_CUH
 
@@ -68,38 +68,68 @@ static __device__ __forceinline__ BitPlanes planes_of(const uint32_t (&word)[UTF
 
 /* ---- ends of sequences ------------------------------------------------------------------------------------------------------- */
 
-/* Right at bits 3 to 30 of a window. */
-struct Utf8Ends {
-    uint32_t ascii, of_2, of_3, of_4; /* well-formed ones, by their length */
-    uint32_t bad;                     /* ill-formed ones */
-    uint32_t bad_2, bad_3;            /* those of two or three bytes, of three */
+/* What can be seen of each byte and of the one after it. */
+struct Utf8Classes {
+    uint32_t high, continuation;     /* 80..FF, 80..BF */
+    uint32_t lead, from_e0, from_f0; /* C0..FF, E0..FF, F0..FF */
+    uint32_t never;                  /* leads that begin nothing, or not with this continuation: C0, C1, E0 80, ED A0, F0 80, F4 90, F5.. */
 };
 
-static __device__ __forceinline__ Utf8Ends find_ends(const BitPlanes &x) {
+static __device__ __forceinline__ Utf8Classes classes_of(const BitPlanes &x) {
     const uint32_t p0 = x.plane[0], p1 = x.plane[1], p2 = x.plane[2], p3 = x.plane[3], p4 = x.plane[4], p5 = x.plane[5];
-    const uint32_t lead = x.plane[7] & x.plane[6], continuation = x.plane[7] & ~x.plane[6], next = continuation >> 1;
     const uint32_t low_123 = p3 | p2 | p1; /* one of these bits is set */
-    const uint32_t lead_2 = lead & ~p5 & (p4 | low_123), lead_3 = lead & p5 & ~p4;
-    const uint32_t lead_4 = lead & p5 & p4 & ~p3 & ~(p2 & (p1 | p0));
-    const uint32_t from_a0 = p5 >> 1, from_90 = (p5 | p4) >> 1; /* if the next byte is a continuation: is it A0.., 90.. or more? */
     const uint32_t is_x0 = ~(low_123 | p0), is_xd = p3 & p2 & ~p1 & p0;
-    /* Leads with a good second byte: not E0 80..9F, ED A0..BF, F0 80..8F, F4 90..BF. */
-    const uint32_t second_2 = lead_2 & next;
-    const uint32_t second_3 = lead_3 & next & ~(is_x0 & ~from_a0) & ~(is_xd & from_a0);
-    const uint32_t second_4 = lead_4 & next & ~(is_x0 & ~from_90) & ~(p2 & from_90);
-    const uint32_t covered_2 = (second_2 | second_3 | second_4) << 1;
-    const uint32_t covered_3 = continuation & (second_3 | second_4) << 2;
-    const uint32_t third_of_4 = continuation & second_4 << 2;
-    const uint32_t covered_4 = continuation & third_of_4 << 1;
-    const uint32_t bad_2 = (second_3 | second_4) << 1 & ~next, bad_3 = third_of_4 & ~next;
+    const uint32_t from_a0 = p5 >> 1, from_90 = (p5 | p4) >> 1; /* if the next byte is a continuation: is it A0.., 90.. or more? */
+    const uint32_t never_3 = (is_x0 & ~from_a0) | (is_xd & from_a0), never_4 = p3 | (p2 & (p1 | p0 | from_90)) | (is_x0 & ~from_90);
+    Utf8Classes c;
+    c.high = x.plane[7];
+    c.continuation = c.high & ~x.plane[6];
+    c.lead = c.high & x.plane[6];
+    c.from_e0 = c.lead & p5;
+    c.from_f0 = c.from_e0 & p4;
+    c.never = (c.from_e0 & select_bits(never_4, never_3, p4)) | (c.lead & ~(p5 | p4 | low_123));
+    return c;
+}
+
+/* Right at bits 3 to 30 of a window. */
+struct Utf8Ends {
+    uint32_t all;                     /* of any sequence */
+    uint32_t ascii, of_2, of_3, of_4; /* of well-formed ones, by their length */
+    uint32_t bad;                     /* of ill-formed ones, */
+    uint32_t bad_2, bad_3;            /* of two or three bytes, of three */
+};
+
+/* A byte is covered if it goes on with a sequence that a byte before it has begun; sequences end before the bytes that are not. */
+static __device__ __forceinline__ Utf8Ends find_ends(const Utf8Classes &c) {
+    const uint32_t next = c.continuation >> 1;
+    const uint32_t second = c.lead & next & ~c.never, second_34 = second & c.from_e0,
+                   second_4 = second & c.from_f0; /* leads with a good second */
+    const uint32_t third_34 = second_34 & c.continuation >> 2, third_4 = third_34 & second_4, fourth = third_4 & c.continuation >> 3;
+    const uint32_t covered = second << 1 | third_34 << 2 | fourth << 3;
     Utf8Ends e;
-    e.ascii = ~x.plane[7];
-    e.of_2 = second_2 << 1;
-    e.of_3 = covered_3 & ~third_of_4;
-    e.of_4 = covered_4;
-    e.bad_3 = bad_3;
-    e.bad_2 = bad_2 | bad_3;
-    e.bad = (lead & ~(second_2 | second_3 | second_4)) | e.bad_2 | (continuation & ~(covered_2 | covered_3 | covered_4));
+    e.all = ~(covered >> 1);
+    e.ascii = ~c.high;
+    e.of_2 = (second & ~second_34) << 1;
+    e.of_3 = (third_34 & ~third_4) << 2;
+    e.of_4 = fourth << 3;
+    e.bad = e.all & c.high & ~(e.of_2 | e.of_3 | e.of_4);
+    e.bad_3 = (third_4 & ~fourth) << 2;
+    e.bad_2 = (second_34 & ~third_34) << 1 | e.bad_3;
+    return e;
+}
+
+/* Is a window well-formed as far as it shows? Every byte that a lead wants is a continuation, and from byte 3 on nothing else is. Asks
+ * about byte 31 too: whether byte 30 ends its sequence depends on it. */
+static __device__ __forceinline__ bool is_good(const Utf8Classes &c) {
+    const uint32_t wanted = c.lead << 1 | c.from_e0 << 2 | c.from_f0 << 3;
+    return ((wanted & ~c.continuation) | (c.continuation & ~wanted & ~7u) | (c.never & ~(1u << 31))) == 0;
+}
+
+/* The ends in such a window: half of the operations. */
+static __device__ __forceinline__ Utf8Ends find_good_ends(const Utf8Classes &c) {
+    Utf8Ends e = {~(c.continuation >> 1), ~c.high, 0, 0, c.from_f0 << 3, 0, 0, 0};
+    e.of_2 = (c.lead & ~c.from_e0) << 1;
+    e.of_3 = (c.from_e0 & ~c.from_f0) << 2;
     return e;
 }
 

@@ -52,6 +52,22 @@ static __device__ __forceinline__ void take_bad(Utf8Found &found, const Utf8Ends
     found.first = min(found.first, (uint32_t)(UTF8_PLACE_ZERO + offset + at));
 }
 
+/* Rows are gone through in loops that are not unrolled, as the code for one is long and the instruction cache small; but registers have no
+ * indices. So a loop works on the first of an array and then rotates it: after all rows, all is where it was. */
+template <class T, int N> static __device__ __forceinline__ void rotate(T (&x)[N]) {
+    const T first = x[0];
+#pragma unroll
+    for (int i = 0; i + 1 < N; i++) x[i] = x[i + 1];
+    x[N - 1] = first;
+}
+
+/* Numbers of 16 bits, two in a register: rotates them, and puts a new one in the last place. */
+template <int N> static __device__ __forceinline__ void rotate_in(uint32_t (&x)[N], uint32_t last) {
+#pragma unroll
+    for (int i = 0; i + 1 < N; i++) x[i] = __funnelshift_r(x[i], x[i + 1], 16);
+    x[N - 1] = x[N - 1] >> 16 | last << 16;
+}
+
 /* row: this lane's counts of all rows, two packed in a register; becomes those of the whole rows, and `before` those of the lanes before
  * this one. Returns the sum over all rows. */
 template <int ROWS, int PAIRS>
@@ -131,6 +147,20 @@ static __device__ __forceinline__ void store_bytes(unsigned char *dst, const uns
         const unsigned char *p = s_src + i;
         store_inside<1>(dst + i, {bytes_at(p), bytes_at(p + 4), bytes_at(p + 8), bytes_at(p + 12)}, i, skew, end);
     }
+}
+
+/* The same from an address that lies to 4 bytes as dst does: words, of which each store of the warp fills one line, and bytes at both ends.
+ * Vectors would be fewer, but most runs are short, and up to 15 bytes at either end cost more. */
+static __device__ __forceinline__ void store_staged(unsigned char *dst, const unsigned char *s_src, uint32_t nbytes, int lane) {
+    const uint32_t head = min((uint32_t)(0 - (uintptr_t)dst) % 4, nbytes), nwords = (nbytes - head) / 4, tail = head + 4 * nwords;
+    if (lane < (int)head) dst[lane] = s_src[lane];
+    if (lane < (int)(nbytes - tail)) dst[tail + (uint32_t)lane] = s_src[tail + (uint32_t)lane];
+    uint32_t *const words = (uint32_t *)(dst + head);
+    const uint32_t *const from = (const uint32_t *)(s_src + head);
+    int i = lane - (int)((uintptr_t)words / 4 % 32);
+    if (i >= 0 && i < (int)nwords) __stcs(words + i, from[i]);
+#pragma unroll 4
+    for (i += 32; i < (int)nwords; i += 32) __stcs(words + i, from[i]);
 }
 
 #endif

@@ -1,0 +1,171 @@
+/* utf8_count.cuh: validate and count: what UTF-8 would come to, by warps that each stream a stretch of it through shared memory.
+ *
+ *   a warp      [ group 0 | group 1 | group 2 ... ]      3,584 bytes each: four rows of 32 windows, of which 28 bytes are owned
+ *   buffers     group k + 1 is on its way while group k is looked at; no warp waits for another
+ *
+ * A row of ASCII costs a vote, a row of well-formed text planes and one count of bits (utf8_rules.cuh); only rows with something wrong in
+ * them are looked at closer. Parts and report as in utf8_measure.cuh. The copies are asynchronous on sm_80 and newer, so they take no
+ * registers. Cost: the text once. */
+#ifndef UPSWEEP_CUDA_UTF8_COUNT_CUH
+#define UPSWEEP_CUDA_UTF8_COUNT_CUH
+
+#include "utf8_measure.cuh"
+#include "utf8_stage.cuh"
+
+/* ---- copies ------------------------------------------------------------------------------------------------------------------ */
+
+static __device__ __forceinline__ void copy_16_async(void *s_dst, const void *src) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(s_dst)), "l"(src) : "memory");
+#else
+    *(uint4 *)s_dst = __ldcs((const uint4 *)src);
+#endif
+}
+
+static __device__ __forceinline__ void end_of_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits for all copies of this thread but those after the last end_of_copies() but `AHEAD`. */
+template <int AHEAD> static __device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD) : "memory");
+#endif
+}
+
+/* ---- one warp ---------------------------------------------------------------------------------------------------------------- */
+
+struct Utf8Counter {
+    enum { WARPS = UTF8_COUNT_WARPS, ROWS = 4, OWNED = 28, ROW_NBYTES = 32 * OWNED, GROUP_NBYTES = ROWS * ROW_NBYTES, BUFFERS = 2 };
+    enum { VECTORS = GROUP_NBYTES / 16 + 1 };
+    enum : uint32_t { OWNED_BITS = 0x7FFFFFF8 };
+    typedef unsigned char Buffer[16 + GROUP_NBYTES]; /* the group from 16 on */
+
+    const Utf8Args &args;
+    int lane;
+    unsigned long long units;            /* of this lane */
+    unsigned long long sequences, wrong; /* ill-formed ones and the bytes in them, of this lane */
+    unsigned long long error_at;         /* of this lane */
+    bool is_cut;
+
+    static __device__ __forceinline__ bool is_inner(const Utf8Args &args, uint64_t group) {
+        return is_inner_tile(args, group * GROUP_NBYTES, GROUP_NBYTES);
+    }
+
+    /* Begins to bring a group. One that is not all text is brought by hand. */
+    __device__ __forceinline__ void fetch(unsigned char *buffer, uint64_t group) const {
+        const int64_t at = (int64_t)(group * GROUP_NBYTES) - 16;
+        if (!is_inner(args, group)) {
+            const uint64_t end = whole_span(args).end;
+#pragma unroll 1
+            for (int v = lane; v < VECTORS; v += 32) ((uint4 *)buffer)[v] = load_some_bytes(args, at + 16 * v, end);
+            return;
+        }
+        const unsigned char *from = args.in + at;
+#pragma unroll
+        for (int v = 0; v < VECTORS / 32; v++) copy_16_async(buffer + (32 * v + lane) * 16, from + (32 * v + lane) * 16);
+        if (lane < VECTORS % 32) copy_16_async(buffer + (VECTORS / 32 * 32 + lane) * 16, from + (VECTORS / 32 * 32 + lane) * 16);
+    }
+
+    /* Code units that ends of sequences become; cleaned text is counted otherwise. */
+    __device__ __forceinline__ uint32_t units_at(uint32_t ends, uint32_t of_4) const {
+        return (uint32_t)__popc(ends) + (args.of_4_twice ? (uint32_t)__popc(of_4) : 0);
+    }
+
+    __device__ __forceinline__ void count_row(const unsigned char *row, uint64_t at, const TextSpan &span, bool inner) {
+        uint32_t word[UTF8_WINDOW_WORDS];
+        const uint32_t *const from = (const uint32_t *)(row + lane * OWNED - 4);
+#pragma unroll
+        for (int i = 0; i < UTF8_WINDOW_WORDS; i++) word[i] = from[i];
+        const uint32_t any = word[0] | word[1] | word[2] | word[3] | word[4] | word[5] | word[6] | word[7];
+        if (inner && !__any_sync(ALL_LANES, (any & 0x80808080) != 0)) {
+            units += OWNED;
+            return;
+        }
+        const Utf8Classes classes = classes_of(planes_of(word));
+        if (!inner || !__all_sync(ALL_LANES, is_good(classes))) {
+            count_bad_row(classes, at + (uint64_t)(int64_t)(lane * OWNED - 4), span, inner);
+            return;
+        }
+        const Utf8Ends good = find_good_ends(classes);
+        units += units_at(good.all & OWNED_BITS, good.of_4 & OWNED_BITS);
+    }
+
+    /* at: of the window. */
+    __device__ __forceinline__ void count_bad_row(const Utf8Classes &classes, uint64_t at, const TextSpan &span, bool inner) {
+        const Utf8Ends ends = find_ends(classes);
+        const uint32_t owned = inner ? OWNED_BITS : OWNED_BITS & window_bits(at, span), bad = ends.bad & owned;
+        uint32_t counted = owned & ends.all & (args.replace ? ~0u : ~ends.bad);
+        if (args.strict) is_cut = cut_row(counted, bad, is_cut, lane);
+        units += units_at(counted, counted & ends.of_4);
+        if (bad == 0) return;
+        Utf8Found found = utf8_found_none();
+        take_bad(found, ends, bad, 0);
+        sequences += found.sequences;
+        wrong += found.units;
+        error_at = min(error_at, (unsigned long long)(at + found.first - UTF8_PLACE_ZERO));
+    }
+
+    /* Groups [first, end). */
+    __device__ __forceinline__ void count(Buffer *buffers, uint64_t first, uint64_t end) {
+        if (first < end) fetch(buffers[0], first);
+        end_of_copies();
+        for (uint64_t group = first; group < end && !is_cut; group++) {
+            if (group + 1 < end) fetch(buffers[(group + 1 - first) % BUFFERS], group + 1);
+            end_of_copies();
+            wait_for_copies<1>();
+            __syncwarp(); /* the group is there, brought by all lanes */
+            const bool inner = is_inner(args, group);
+            const TextSpan span = inner ? UTF8_EVERYWHERE : whole_span(args);
+            const unsigned char *const text = buffers[(group - first) % BUFFERS] + 16;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                if (!is_cut) count_row(text + r * ROW_NBYTES, group * GROUP_NBYTES + (uint64_t)(r * ROW_NBYTES), span, inner);
+            }
+            __syncwarp(); /* it has been looked at */
+        }
+    }
+
+    /* What the lanes have found together; cut off lanes have counted nothing since. */
+    __device__ __forceinline__ Utf8Part part() const {
+        unsigned long long sums[3] = {units, sequences, wrong}, least[1] = {error_at};
+        warp_fold_rows<Add<unsigned long long>>(sums);
+        warp_fold_rows<Min<uint64_t>>(least);
+        return {sums[0] | (is_cut ? UTF8_CUT : 0), sums[1], sums[2], least[0]};
+    }
+};
+
+/* A warp has `each` of the groups. */
+static __global__ void __launch_bounds__(UTF8_COUNT_WARPS * 32, UTF8_COUNT_CTAS)
+    utf8_count_kernel(const __grid_constant__ Utf8Args args, uint64_t ngroups, uint64_t each, Utf8Parts *parts) {
+    enum { WARPS = UTF8_COUNT_WARPS };
+    __shared__ alignas(16) Utf8Counter::Buffer s_text[WARPS][Utf8Counter::BUFFERS];
+    __shared__ Utf8Part s_part[WARPS];
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const uint64_t first = ((uint64_t)blockIdx.x * WARPS + (uint64_t)warp) * each, end = min(first + each, ngroups);
+    Utf8Counter counter = {args, lane, 0, 0, 0, UTF8_NOWHERE, false};
+    counter.count(s_text[warp], first, end);
+    const Utf8Part mine = counter.part();
+    if (lane == 0) s_part[warp] = mine;
+    __syncthreads(); /* the warps' parts are there */
+    Utf8Part all = utf8_part_none();
+    if (threadIdx.x == 0)
+        for (int w = 0; w < WARPS; w++) all = append(all, s_part[w]);
+    hand_in_part<WARPS * 32>(args, parts, all);
+}
+
+static cudaError_t launch_utf8_count(const struct cuda_queue *queue, const Utf8Args &args) {
+    uint64_t ngroups = args.n / Utf8Counter::GROUP_NBYTES + 1; /* a group begins one byte early: n + 1 places */
+    const uint64_t room = (uint64_t)queue->nsms * UTF8_COUNT_CTAS,
+                   most = (room < UTF8_MAX_PARTS ? room : UTF8_MAX_PARTS) * UTF8_COUNT_WARPS;
+    uint64_t each = (ngroups + most - 1) / most;
+    const unsigned ctas = (unsigned)((ngroups + each * UTF8_COUNT_WARPS - 1) / (each * UTF8_COUNT_WARPS));
+    Utf8Parts *parts = (Utf8Parts *)((char *)queue->control + CUDA_CONTROL_UTF8_PARTS);
+    void *parameters[] = {(void *)&args, &ngroups, &each, &parts};
+    return cudaLaunchKernel((const void *)utf8_count_kernel, dim3(ctas), dim3(UTF8_COUNT_WARPS * 32), parameters, 0,
+                            (cudaStream_t)queue->stream);
+}
+
+#endif
