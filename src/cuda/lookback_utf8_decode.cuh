@@ -1,8 +1,8 @@
 /* lookback_utf8_decode.cuh: UTF-8 to UTF-32 and UTF-16 as a policy of the look-back pass: a compaction of bytes in which each end of a
  * sequence is kept, and becomes a code unit on its way out.
  *
- *   tile       16 bytes before it, and its own, lie in shared memory; the address of the text is rounded down to 16 bytes, so all is
- * aligned window     each lane looks at 32 bytes and owns 28 of them, the next lane's window begins 28 bytes further: no lane asks another
+ *   tile       16 bytes before it, and its own, lie in shared memory; the text's address is rounded down to 16 bytes: all is aligned
+ *   window     each lane looks at 32 bytes and owns 28 of them, the next lane's window begins 28 bytes further: no lane asks another
  *   ends       one bit a byte (utf8_rules.cuh); a sequence of four also gives UTF-16 its high surrogate, where its third byte is
  *   tails      at each end, the four bytes up to it go side by side to shared memory, U+FFFD's for ill-formed sequences
  *   units      from there 16 bytes at a time, decoded and stored in aligned vectors. ASCII goes straight from the tile to here.
