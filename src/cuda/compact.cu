@@ -82,9 +82,15 @@ static void keep_interval(const struct compact_args *a, Keep<double> *keep) { *k
 
 enum { MAX_STATIC_NBYTES = 46 << 10 }; /* shared memory that a kernel has without asking, less what a pass takes for itself */
 
+static const Keep<uint8_t> NONZERO_BYTE = {0, 0, true};
+
 /* A partition counts first: where the rejected ones begin depends on all elements. */
 template <class T> static cudaError_t count_if_split(const struct cuda_queue *queue, const CompactArgs<T> &args) {
-    return args.both ? launch_count<T>(queue, args.keep, args.in, args.n, args.in_aligned, args.count) : cudaSuccess;
+    if (!args.both) return cudaSuccess;
+    if (args.flags != nullptr)
+        return launch_count<uint8_t>(queue, NONZERO_BYTE, args.flags, args.n, (uintptr_t)args.flags % 16 == 0, args.count);
+    if constexpr (sizeof(T) <= 8) return launch_count<T>(queue, args.keep, args.in, args.n, args.in_aligned, args.count);
+    return cudaErrorInvalidValue; /* only flags decide about 16 bytes */
 }
 
 template <class P, class T> static cudaError_t lookback(const struct cuda_queue *queue, const CompactArgs<T> &args) {
@@ -92,12 +98,13 @@ template <class P, class T> static cudaError_t lookback(const struct cuda_queue 
     return error != cudaSuccess ? error : launch_lookback<P>(queue, args, args.n);
 }
 
-template <class T, class Sink> static cudaError_t lookback_or_small(const struct cuda_queue *queue, const CompactArgs<T> &args) {
+template <class T, class Sink, bool FLAGGED>
+static cudaError_t lookback_or_small(const struct cuda_queue *queue, const CompactArgs<T> &args) {
     enum { VEC = 16 / sizeof(T) };
-    typedef LookbackCompact<T, Sink, TinyShape, VEC> Tiny;
-    typedef LookbackCompact<T, Sink, SmallShape, VEC> Small;
-    typedef LookbackCompact<T, Sink, MidShape, VEC> Mid;
-    typedef LookbackCompact<T, Sink, LargeShape, VEC> Large;
+    typedef LookbackCompact<T, Sink, TinyShape, VEC, FLAGGED> Tiny;
+    typedef LookbackCompact<T, Sink, SmallShape, VEC, FLAGGED> Small;
+    typedef LookbackCompact<T, Sink, MidShape, VEC, FLAGGED> Mid;
+    typedef LookbackCompact<T, Sink, LargeShape, VEC, FLAGGED> Large;
     const uint64_t nbytes = args.n * sizeof(T);
     if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<Tiny>(queue, args);
     if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<Small>(queue, args);
@@ -118,18 +125,26 @@ template <class T> static CompactArgs<T> common_args(const struct compact_args *
     return args;
 }
 
+/* Flags beside elements. */
+template <class T> static CompactArgs<T> flagged_args(const struct compact_args *a) {
+    CompactArgs<T> args = common_args<T>(a, a->in);
+    args.flags = a->flags;
+    args.flags_aligned = (uintptr_t)a->flags % (16 / sizeof(T)) == 0;
+    return args;
+}
+
 template <class T> static cudaError_t compact_where(const struct cuda_queue *queue, const struct compact_args *a) {
     enum { VEC = 16 / sizeof(T) };
     CompactArgs<T> args = common_args<T>(a, a->in);
     keep_interval(a, &args.keep);
-    if (ring_compact_suits(queue, a)) {
+    if (ring_compact_suits(queue, a, sizeof(T))) {
         const cudaError_t error = count_if_split(queue, args);
         return error != cudaSuccess ? error : launch_ring_where(queue, a, args.keep);
     }
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;
-    if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT) return lookback_or_small<T, StageElements<T>>(queue, args);
-    return lookback_or_small<T, StageIndices<T>>(queue, args);
+    if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT) return lookback_or_small<T, StageElements<T>, false>(queue, args);
+    return lookback_or_small<T, StageIndices<T>, false>(queue, args);
 }
 
 /* The widest access that divides the size of a record and suits both arrays. */
@@ -140,42 +155,44 @@ static uint32_t access_unit(const struct compact_args *a) {
     return unit;
 }
 
-/* On the ring, records are moved as units of one access; few or none of them share a flag. */
-static cudaError_t compact_flagged_on_ring(const struct cuda_queue *queue, const struct compact_args *a, uint32_t unit) {
-    switch (unit) {
-    case 1:
-        return launch_ring_flagged<uint8_t>(queue, a);
-    case 2:
-        return launch_ring_flagged<uint16_t>(queue, a);
-    case 4:
-        return launch_ring_flagged<uint32_t>(queue, a);
-    case 8:
-        return launch_ring_flagged<uint64_t>(queue, a);
-    default:
-        return launch_ring_flagged<uint4>(queue, a);
-    }
+static cudaError_t compact_records(const struct cuda_queue *queue, const struct compact_args *a, uint32_t unit) {
+    typedef LookbackCompact<uint8_t, StageRecords, RecordShape, 2> Few;
+    CompactArgs<uint8_t> args = common_args<uint8_t>(a, a->flags);
+    args.keep = NONZERO_BYTE;
+    args.records = (const unsigned char *)a->in;
+    args.record_nbytes = (uint32_t)a->elem_nbytes;
+    args.unit = unit;
+    if (a->n <= Few::TILE_ITEMS && should_run_small(queue, a->n * a->elem_nbytes, SmallShape::NBYTES))
+        return launch_small<Few>(queue, args);
+    if (a->n <= Few::TILE_ITEMS * RECORD_SPREAD_TILES || a->elem_nbytes > RECORD_MEDIUM_NBYTES) return lookback<Few>(queue, args);
+    return lookback<LookbackCompact<uint8_t, StageRecords, RecordShape, 16>>(queue, args);
 }
 
-static cudaError_t compact_records(const struct cuda_queue *queue, const CompactArgs<uint8_t> &args) {
-    typedef LookbackCompact<uint8_t, StageRecords, RecordShape, 2> Few;
-    if (args.n <= Few::TILE_ITEMS && should_run_small(queue, args.n * args.record_nbytes, SmallShape::NBYTES))
-        return launch_small<Few>(queue, args);
-    if (args.n <= Few::TILE_ITEMS * RECORD_SPREAD_TILES || args.record_nbytes > RECORD_MEDIUM_NBYTES) return lookback<Few>(queue, args);
-    if (args.record_nbytes > RECORD_SMALL_NBYTES) return lookback<LookbackCompact<uint8_t, StageRecords, RecordShape, 16>>(queue, args);
-    return lookback<LookbackCompact<uint8_t, StageRecords, FlagShape, 16>>(queue, args);
+/* T is what a record is moved by. On the ring, several T may share a flag. */
+template <class T> static cudaError_t compact_flagged_by(const struct cuda_queue *queue, const struct compact_args *a) {
+    if (ring_flags_suit(queue, a, sizeof(T))) {
+        const cudaError_t error = count_if_split(queue, flagged_args<T>(a));
+        return error != cudaSuccess ? error : launch_ring_flagged<T>(queue, a);
+    }
+    if constexpr (sizeof(T) <= 8) {
+        if (a->elem_nbytes == sizeof(T)) return lookback_or_small<T, StageElements<T>, true>(queue, flagged_args<T>(a));
+    }
+    return compact_records(queue, a, sizeof(T));
 }
 
 static cudaError_t compact_flagged(const struct cuda_queue *queue, const struct compact_args *a) {
-    CompactArgs<uint8_t> args = common_args<uint8_t>(a, a->flags);
-    args.keep = {0, 0, true}; /* not zero */
-    args.records = (const unsigned char *)a->in;
-    args.record_nbytes = (uint32_t)a->elem_nbytes;
-    args.unit = access_unit(a);
-    if (ring_compact_suits(queue, a) && ring_flags_suit(a, args.unit)) {
-        const cudaError_t error = count_if_split(queue, args);
-        return error != cudaSuccess ? error : compact_flagged_on_ring(queue, a, args.unit);
+    switch (access_unit(a)) {
+    case 1:
+        return compact_flagged_by<uint8_t>(queue, a);
+    case 2:
+        return compact_flagged_by<uint16_t>(queue, a);
+    case 4:
+        return compact_flagged_by<uint32_t>(queue, a);
+    case 8:
+        return compact_flagged_by<uint64_t>(queue, a);
+    default:
+        return compact_flagged_by<uint4>(queue, a);
     }
-    return compact_records(queue, args);
 }
 
 static cudaError_t launch_compact(const struct cuda_queue *queue, const struct compact_args *a) {

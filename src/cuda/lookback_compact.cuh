@@ -17,8 +17,10 @@
 
 template <class T> struct CompactArgs {
     Keep<T> keep;
-    const T *in; /* what decides: elements or flags */
+    const T *in; /* what decides: elements, or flags of records */
     uint64_t n;
+    const unsigned char *flags; /* of elements */
+    bool flags_aligned;         /* to a vector's worth of them */
     uint64_t *count;
     unsigned char *out;
     bool both;       /* partition: *count is there already, unless one tile holds all */
@@ -30,6 +32,23 @@ template <class T> struct CompactArgs {
     const unsigned char *records;
     uint32_t record_nbytes, unit; /* of one access: divides the size and both addresses */
 };
+
+/* A bit for each flag of the vector at `first` that is set; flags past n are not looked at. */
+template <int VEC>
+static __device__ __forceinline__ uint32_t flag_bits(const unsigned char *flags, uint64_t first, uint64_t n, bool aligned) {
+    uint32_t bits = 0;
+    if (aligned && first + VEC <= n) {
+        const Vector<uint8_t, VEC> v = *(const Vector<uint8_t, VEC> *)(flags + first);
+        const uint4 packed = pack(v);
+        const uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
+#pragma unroll
+        for (int i = 0; i < (VEC + 3) / 4; i++) bits |= (gather_bytes(__vsetne4(words[i], 0)) & 0xf) << 4 * i;
+    } else {
+#pragma unroll
+        for (int i = 0; i < VEC; i++) bits |= (first + i < n && flags[first + i] != 0 ? 1u : 0u) << i;
+    }
+    return bits;
+}
 
 /* What a sink gets of a tile. */
 struct Run {
@@ -145,8 +164,8 @@ struct StageRecords : StagePlaces<uint8_t> {
 
 /* ---- the policy -------------------------------------------------------------------------------------------------------------- */
 
-/* VEC elements a lane and row. Shape: of tuning.h. */
-template <class T, class Sink, class Shape, int N_VEC> struct LookbackCompact {
+/* VEC elements a lane and row. Shape: of tuning.h. FLAGGED: flags beside the elements decide. */
+template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> struct LookbackCompact {
     typedef CompactArgs<T> Args;
     typedef unsigned long long Value;
     typedef Add<unsigned long long> Op;
@@ -181,13 +200,17 @@ template <class T, class Sink, class Shape, int N_VEC> struct LookbackCompact {
         } else {
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
-                data[r] = load_packed<T, VEC>(args.in, first_of(tile) + place_of(warp, r, lane), args.n, args.in_aligned, T(0));
+                data[r] = load_packed<T, VEC>(args.in, first_of(tile) + place_of(warp, r, lane), args.n, args.in_aligned, T());
         }
 #pragma unroll
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            mask[r] = kept_bits<T, VEC>(args.keep, data[r]) & input_bits<VEC>(first_of(tile) + place_of(warp, r, lane), args.n);
+            const uint64_t first = first_of(tile) + place_of(warp, r, lane);
+            if constexpr (FLAGGED)
+                mask[r] = flag_bits<VEC>(args.flags, first, args.n, args.flags_aligned);
+            else
+                mask[r] = kept_bits<T, VEC>(args.keep, data[r]) & input_bits<VEC>(first, args.n);
             row[r / 2] += (uint32_t)__popc(mask[r]) << r % 2 * 16;
         }
         uint32_t total = 0;

@@ -261,8 +261,8 @@ static inline bool can_run_ring(const struct cuda_queue *queue) {
 }
 
 /* And should it? Short inputs are done sooner by the look-back pass. */
-static inline bool should_run_ring(const struct cuda_queue *queue, uint64_t n, uint64_t min_n) {
-    return can_run_ring(queue) && (queue->only_ring || n >= min_n);
+static inline bool should_run_ring(const struct cuda_queue *queue, uint64_t nbytes, uint64_t min_nbytes) {
+    return can_run_ring(queue) && (queue->only_ring || nbytes >= min_nbytes);
 }
 
 /* Bytes by which `in` lies past a 16-byte boundary: where its first byte stands in tile 0. */

@@ -223,13 +223,14 @@ template <class T, class Kept, class D, bool SPLIT> struct RingCompact : RingCom
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
-static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a) {
-    return should_run_ring(queue, a->n, (a->flags != NULL ? RING_FLAGS_MIN_NBYTES : RING_COMPACT_MIN_NBYTES) / a->elem_nbytes);
+static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
+    return should_run_ring(queue, a->n * a->elem_nbytes, ring_compact_min_nbytes(unit_nbytes));
 }
 
 /* Records of odd sizes or addresses would be moved byte by byte, and very long ones need no help to be moved fast. */
-static inline bool ring_flags_suit(const struct compact_args *a, uint32_t unit) {
-    return unit == a->elem_nbytes || (unit >= 4 && a->elem_nbytes / unit <= DecideByRecord<uint32_t>::MAX_UNITS);
+static inline bool ring_flags_suit(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
+    const bool fits = unit_nbytes >= 4 && a->elem_nbytes / unit_nbytes <= DecideByRecord<uint32_t>::MAX_UNITS;
+    return (unit_nbytes == a->elem_nbytes || fits) && ring_compact_suits(queue, a, unit_nbytes);
 }
 
 template <class T, class Kept, bool SPLIT, class D>

@@ -101,7 +101,7 @@ template <class T, class OP> struct RingScan : RingScanShape<sizeof(T)> {
 
 /* Vectors of arrays that do not lie alike would be cut in two: the look-back pass takes those. */
 static inline bool ring_scan_suits(const struct cuda_queue *queue, const struct scan_args *a, size_t elem_nbytes) {
-    return should_run_ring(queue, a->n, RING_SCAN_MIN_NBYTES / elem_nbytes) && ring_head(a->in) == ring_head(a->out);
+    return should_run_ring(queue, a->n * elem_nbytes, ring_scan_min_nbytes(elem_nbytes)) && ring_head(a->in) == ring_head(a->out);
 }
 
 template <class T, class Op> static cudaError_t launch_ring_scan(const struct cuda_queue *queue, const struct scan_args *a) {

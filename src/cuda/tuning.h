@@ -7,6 +7,9 @@
 #ifndef UPSWEEP_CUDA_TUNING_H
 #define UPSWEEP_CUDA_TUNING_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 template <int N_THREADS, int N_ROWS, int N_CTAS> struct TileShape {
     enum { THREADS = N_THREADS, ROWS = N_ROWS, CTAS = N_CTAS /* a multiprocessor: caps the registers of a thread */ };
     enum { NBYTES = THREADS * ROWS * 16 };
@@ -17,7 +20,7 @@ typedef TileShape<512, 2, 1> SmallShape; /* one CTA, up to 16 KiB */
 typedef TileShape<256, 4, 4> MidShape;   /* look-back, up to LOOKBACK_MID_NBYTES */
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above */
 
-enum { LOOKBACK_MID_NBYTES = 16 << 20 };
+enum { LOOKBACK_MID_NBYTES = 20 << 20 };
 
 enum {
     COUNT_THREADS = 256, /* with nothing to wait for: enough loads in flight, that is all */
@@ -39,11 +42,11 @@ enum {
     UTF8_COUNT_CTAS = 7,
 };
 
-/* Flagged records: a byte decides, so a tile is counted in flags, VEC a lane and row. A CTA should not have to move more than a few 100 KB,
- * and all multiprocessors should have some. */
-typedef TileShape<256, 4, 3> FlagShape; /* with 16 a lane, for records of up to RECORD_SMALL_NBYTES; RecordShape: for others */
+/* Flagged records that are no elements: a tile is counted in flags, 16 a lane for records of up to RECORD_MEDIUM_NBYTES, or else 2. A CTA
+ * should not have to move more than a few 100 KB, and all multiprocessors should have some: with fewer than so many tiles of 2 a lane,
+ * those. */
 typedef TileShape<256, 1, 3> RecordShape;
-enum { RECORD_SMALL_NBYTES = 2, RECORD_MEDIUM_NBYTES = 32 /* up to which 16 flags a lane, above 2 */, RECORD_SPREAD_TILES = 512 };
+enum { RECORD_MEDIUM_NBYTES = 32, RECORD_SPREAD_TILES = 512 };
 
 /* ---- the ring pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *
@@ -81,8 +84,14 @@ template <> struct RingCompactShape<8, true> {
 
 enum { RING_UTF8_ENCODE_REDUCERS = 10, RING_UTF8_ENCODE_FINISHERS = 20, RING_UTF8_ENCODE_ROWS = 4, RING_UTF8_ENCODE_STAGES = 5 };
 
-/* Bytes of input (elements) from which on the ring pass is the faster one (graph replays, sizes from 2^3 to 2^26 elements of 1, 4 and 8
- * bytes; with flags: events, 2^20 to 2^28 elements of 1 to 48 bytes, 10, 50 and 90 % kept). */
-enum { RING_SCAN_MIN_NBYTES = 8 << 20, RING_COMPACT_MIN_NBYTES = 8 << 20, RING_FLAGS_MIN_NBYTES = 2 << 20, RING_UTF8_MIN_NBYTES = 8 << 20 };
+/* Bytes of input from which on the ring pass is the faster one, by the size of an element (graph replays; three sizes between powers of
+ * two). */
+static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
+    return (elem_nbytes <= 2 ? 8ull : elem_nbytes == 4 ? 12ull : 16ull) << 20;
+}
+static inline uint64_t ring_compact_min_nbytes(size_t elem_nbytes) {
+    return (elem_nbytes == 1 ? 4ull : elem_nbytes == 2 ? 8ull : elem_nbytes <= 8 ? 12ull : 32ull) << 20;
+}
+enum { RING_UTF8_MIN_NBYTES = 8 << 20 };
 
 #endif
