@@ -84,7 +84,7 @@ enum { MAX_STATIC_NBYTES = 46 << 10 }; /* shared memory that a kernel has withou
 
 static const Keep<uint8_t> NONZERO_BYTE = {0, 0, true};
 
-/* A partition counts first: where the rejected ones begin depends on all elements. */
+/* A large partition counts first: where the rejected ones begin depends on all elements. */
 template <class T> static cudaError_t count_if_split(const struct cuda_queue *queue, const CompactArgs<T> &args) {
     if (!args.both) return cudaSuccess;
     if (args.flags != nullptr)
@@ -93,8 +93,10 @@ template <class T> static cudaError_t count_if_split(const struct cuda_queue *qu
     return cudaErrorInvalidValue; /* only flags decide about 16 bytes */
 }
 
-template <class P, class T> static cudaError_t lookback(const struct cuda_queue *queue, const CompactArgs<T> &args) {
-    const cudaError_t error = args.n > P::TILE_ITEMS ? count_if_split(queue, args) : cudaSuccess; /* one tile counts for itself */
+template <class P, class T> static cudaError_t lookback(const struct cuda_queue *queue, CompactArgs<T> args) {
+    if (args.both && can_know_total<P>(queue, args.n)) return launch_with_total<P>(queue, args, args.n);
+    const cudaError_t error = count_if_split(queue, args);
+    args.counted = args.both;
     return error != cudaSuccess ? error : launch_lookback<P>(queue, args, args.n);
 }
 

@@ -37,7 +37,8 @@
  *   Args (with in [n]), Shared (shared memory), THREADS, CTAS, TILE_ITEMS, IN_NBYTES (of an element)
  *   Value, Op: an aggregate and how two combine; WORD_NBYTES: 8 for values (or counts) below 2^48, 16 for any 8-byte value
  *   carry_in(args); Value reduce(args, tile, shared, warp, lane): loads its part and returns its warp's aggregate, in all lanes
- *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, and its aggregate
+ *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, its aggregate, and the
+ *   total of all tiles if that was asked for (launch_with_total)
  * Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016; groups, fixed order and ring are our own.
  */
 #ifndef UPSWEEP_CUDA_LOOKBACK_CUH
@@ -96,25 +97,30 @@ template <int NBYTES> struct TileRing {
 struct LookbackLaunch {
     uint32_t first_tile; /* a multiple of GROUP_TILES */
     uint32_t ntiles;     /* of this launch: one CTA each */
+    bool wants_total;    /* the only launch of its call, and all its CTAs are resident: they may wait for the last one */
 };
 
 struct Ticket {
     uint32_t tile;     /* of the call */
     uint32_t sequence; /* of that tile */
+    uint32_t total;    /* sequence number whose word holds the total, if it is wanted */
 };
 
 /* By one thread. */
 template <int NBYTES> static __device__ __forceinline__ Ticket draw_ticket(TileRing<NBYTES> *ring, LookbackLaunch launch) {
     const unsigned long long drawn = atomicAdd(&ring->counter, 1ull);
     const uint32_t base = (uint32_t)(drawn >> 32), place = (uint32_t)drawn;
+    const uint32_t padded = (launch.ntiles + GROUP_TILES - 1) / GROUP_TILES * GROUP_TILES, total = base + padded;
+    const uint32_t end = launch.wants_total ? total + GROUP_TILES : total; /* a group more, for the one word */
     if (place == launch.ntiles - 1) {
-        const uint32_t padded = (launch.ntiles + GROUP_TILES - 1) / GROUP_TILES * GROUP_TILES;
-        store_relaxed_8(&ring->counter, (uint64_t)(base + padded) << 32);
-        for (uint32_t i = base + launch.ntiles; i != base + padded; i++) ring->tile_at(i)->store(word_header(WORD_AGGREGATE, i), 0);
+        store_relaxed_8(&ring->counter, (uint64_t)end << 32);
+        for (uint32_t i = base + launch.ntiles; i != end; i++)
+            if (i != total) ring->tile_at(i)->store(word_header(WORD_AGGREGATE, i), 0);
         if (launch.ntiles != padded) /* a group that nobody will speak for */
-            ring->group_at(base + padded - 1)->store(word_header(WORD_AGGREGATE, base + padded - GROUP_TILES), 0);
+            ring->group_at(total - 1)->store(word_header(WORD_AGGREGATE, total - GROUP_TILES), 0);
+        if (launch.wants_total) ring->group_at(total)->store(word_header(WORD_AGGREGATE, total), 0);
     }
-    return {launch.first_tile + place, base + place};
+    return {launch.first_tile + place, base + place, total};
 }
 
 /* Grouping changes the result. */
@@ -206,6 +212,15 @@ template <class P> struct Lookback {
         if (last) publish(ring->group_at(first), first, WORD_INCLUSIVE, Op::apply(before, fold[1]));
         return Op::apply(before, fold[0]);
     }
+
+    /* The last tile says what the whole comes to; all wait until it has. */
+    __device__ V exchange_total(Ticket ticket, bool is_last, V inclusive) const {
+        if (is_last && lane == 0) publish(ring->tile_at(ticket.total), ticket.total, WORD_AGGREGATE, inclusive);
+        Word word;
+        do word = read(ring->tile_at(ticket.total), ticket.total);
+        while (!word.is_there());
+        return word.value;
+    }
 };
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
@@ -215,18 +230,19 @@ template <class V> struct Scanned {
     V prefix;    /* of the tile */
     V before;    /* of the warp, in the tile */
     V aggregate; /* of the tile */
+    V total;     /* of all tiles, if it is wanted */
 };
 
 template <class P> struct LookbackShared {
     typename P::Value warp[P::THREADS / 32], before[P::THREADS / 32];
-    typename P::Value prefix, aggregate;
+    typename P::Value prefix, aggregate, total;
     Ticket ticket;
 };
 
 /* By one warp: from the warps' aggregates to everybody's prefixes. */
 template <class P>
-static __device__ __forceinline__ void scan_tile(const typename P::Args &args, TileRing<P::WORD_NBYTES> *ring, Ticket ticket,
-                                                 LookbackShared<P> &s, int lane) {
+static __device__ __forceinline__ void scan_tile(const typename P::Args &args, LookbackLaunch launch, TileRing<P::WORD_NBYTES> *ring,
+                                                 Ticket ticket, LookbackShared<P> &s, int lane) {
     typedef typename P::Value V;
     constexpr int WARPS = P::THREADS / 32;
     const Lookback<P> lookback = {ring, lane};
@@ -244,6 +260,10 @@ static __device__ __forceinline__ void scan_tile(const typename P::Args &args, T
     const V found = lookback.exchange(ticket, aggregate);
     if (ticket.tile != 0) prefix = found;
     if (lane == 0) s.prefix = prefix;
+    if (!launch.wants_total) return;
+    const V total =
+        lookback.exchange_total(ticket, ticket.tile == launch.ntiles - 1, ticket.tile == 0 ? aggregate : P::Op::apply(prefix, aggregate));
+    if (lane == 0) s.total = total;
 }
 
 template <class P>
@@ -264,9 +284,9 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     const typename P::Value mine = policy.reduce(args, ticket.tile, s_policy, warp, lane);
     if (lane == 0) s.warp[warp] = mine;
     __syncthreads(); /* the warps' aggregates are there; and all of them have read their elements */
-    if (warp == 0) scan_tile<P>(args, ring, ticket, s, lane);
+    if (warp == 0) scan_tile<P>(args, launch, ring, ticket, s, lane);
     __syncthreads(); /* the prefixes are there */
-    policy.finish(args, ticket.tile, {s.prefix, s.before[warp], s.aggregate}, s_policy, warp, lane);
+    policy.finish(args, ticket.tile, {s.prefix, s.before[warp], s.aggregate, s.total}, s_policy, warp, lane);
 }
 
 static_assert(CUDA_CONTROL_LOOKBACK_8 + sizeof(TileRing<8>) <= CUDA_CONTROL_LOOKBACK_16, "rings overlap");
@@ -274,20 +294,37 @@ static_assert(CUDA_CONTROL_LOOKBACK_16 + sizeof(TileRing<16>) <= CUDA_CONTROL_RI
 
 static inline size_t control_offset(int word_nbytes) { return word_nbytes == 8 ? CUDA_CONTROL_LOOKBACK_8 : CUDA_CONTROL_LOOKBACK_16; }
 
+template <class P> static cudaError_t launch_tiles(const struct cuda_queue *queue, const typename P::Args &args, LookbackLaunch launch) {
+    TileRing<P::WORD_NBYTES> *ring = (TileRing<P::WORD_NBYTES> *)((char *)queue->control + control_offset(P::WORD_NBYTES));
+    void *parameters[] = {(void *)&args, (void *)&launch, (void *)&ring};
+    const dim3 ctas(launch.ntiles), threads(P::THREADS);
+    const cudaStream_t stream = (cudaStream_t)queue->stream;
+    return launch.wants_total ? cudaLaunchCooperativeKernel((const void *)lookback_kernel<P>, ctas, threads, parameters, 0, stream)
+                              : cudaLaunchKernel((const void *)lookback_kernel<P>, ctas, threads, parameters, 0, stream);
+}
+
+template <class P> static uint64_t tiles_of(uint64_t n) { return n == 0 ? 1 : (n - 1) / P::TILE_ITEMS + 1; }
+
 /* Queues the launches of one call over n items. */
 template <class P> static cudaError_t launch_lookback(const struct cuda_queue *queue, const typename P::Args &args, uint64_t n) {
-    const uint64_t all_tiles = n == 0 ? 1 : (n - 1) / P::TILE_ITEMS + 1;
+    const uint64_t all_tiles = tiles_of<P>(n);
     if (all_tiles > INT32_MAX) return cudaErrorInvalidValue;
-    TileRing<P::WORD_NBYTES> *ring = (TileRing<P::WORD_NBYTES> *)((char *)queue->control + control_offset(P::WORD_NBYTES));
     for (uint64_t first = 0; first < all_tiles; first += MAX_LAUNCH_TILES) {
         const uint64_t left = all_tiles - first, ntiles = left < MAX_LAUNCH_TILES ? left : MAX_LAUNCH_TILES;
-        const LookbackLaunch launch = {(uint32_t)first, (uint32_t)ntiles};
-        void *parameters[] = {(void *)&args, (void *)&launch, (void *)&ring};
-        const cudaError_t error = cudaLaunchKernel((const void *)lookback_kernel<P>, dim3((unsigned)ntiles), dim3(P::THREADS), parameters,
-                                                   0, (cudaStream_t)queue->stream);
+        const cudaError_t error = launch_tiles<P>(queue, args, {(uint32_t)first, (uint32_t)ntiles, false});
         if (error != cudaSuccess) return error;
     }
     return cudaSuccess;
+}
+
+/* Can all tiles of n items be resident, so that each may know the total before it finishes? */
+template <class P> static bool can_know_total(const struct cuda_queue *queue, uint64_t n) {
+    return queue->cooperative && tiles_of<P>(n) <= (uint64_t)queue->nsms * LOOKBACK_RESIDENT_CTAS &&
+           (int)P::CTAS >= (int)LOOKBACK_RESIDENT_CTAS;
+}
+
+template <class P> static cudaError_t launch_with_total(const struct cuda_queue *queue, const typename P::Args &args, uint64_t n) {
+    return launch_tiles<P>(queue, args, {0, (uint32_t)tiles_of<P>(n), true});
 }
 
 #endif

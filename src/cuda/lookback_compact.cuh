@@ -7,8 +7,8 @@
  *
  * A sink says what is staged and how it leaves: the elements themselves; or their places in the tile (16 bits), which become indices, or
  * records of any size fetched and copied by all threads together. A partition stages the rejected behind the kept ones; where they go in
- * the output depends on the number of all kept ones, which count.cuh finds first (the only tile of a small input knows it by itself). Cost:
- * every element once in, every kept one once out; a partition reads what decides (elements or flags) once more. */
+ * the output depends on the number of all kept ones: the total, if all tiles are resident, or else count.cuh finds it first. Cost: every
+ * element once in, every kept one once out; a large partition reads what decides (elements or flags) once more. */
 #ifndef UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
 #define UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
 
@@ -23,7 +23,8 @@ template <class T> struct CompactArgs {
     bool flags_aligned;         /* to a vector's worth of them */
     uint64_t *count;
     unsigned char *out;
-    bool both;       /* partition: *count is there already, unless one tile holds all */
+    bool both;       /* partition */
+    bool counted;    /* *count is there already */
     bool in_aligned; /* to 16 bytes */
     /* indices: */
     uint64_t base;
@@ -229,9 +230,9 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {
         const uint64_t first = first_of(tile), left = args.n - first;
         const uint32_t here = left < TILE_ITEMS ? (uint32_t)left : TILE_ITEMS, kept = (uint32_t)scanned.aggregate;
-        const bool alone = args.n <= TILE_ITEMS, both = args.both;
-        if ((alone || !both) && left <= TILE_ITEMS && threadIdx.x == 0) *args.count = scanned.prefix + kept;
-        const Run run = {first, scanned.prefix, !both ? 0 : alone ? kept : *args.count, kept, both ? here - kept : 0};
+        const bool both = args.both;
+        if (!args.counted && left <= TILE_ITEMS && threadIdx.x == 0) *args.count = scanned.prefix + kept;
+        const Run run = {first, scanned.prefix, !both ? 0 : args.counted ? *args.count : scanned.total, kept, both ? here - kept : 0};
         const Sink sink(s.stage, args, run);
         uint32_t rank = (uint32_t)scanned.before;
 #pragma unroll

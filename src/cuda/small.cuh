@@ -22,7 +22,8 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) small_ke
     V x[1] = {lane < WARPS ? s_warp[lane] : (V)Neutral<typename P::Op>::value()};
     warp_scan_rows<typename P::Op, WARPS>(x, lane);
     const V before = warp == 0 ? (V)Neutral<typename P::Op>::value() : (V)__shfl_sync(ALL_LANES, x[0], warp == 0 ? 0 : warp - 1);
-    policy.finish(args, 0, {start, before, (V)__shfl_sync(ALL_LANES, x[0], WARPS - 1)}, s_policy, warp, lane);
+    const V all = (V)__shfl_sync(ALL_LANES, x[0], WARPS - 1);
+    policy.finish(args, 0, {start, before, all, P::Op::apply(start, all)}, s_policy, warp, lane);
 }
 
 /* Unless a pass has been asked for by name. */

@@ -21,6 +21,7 @@ typedef TileShape<256, 4, 4> MidShape;   /* look-back, up to LOOKBACK_MID_NBYTES
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above */
 
 enum { LOOKBACK_MID_NBYTES = 20 << 20 };
+enum { LOOKBACK_RESIDENT_CTAS = 3 }; /* a multiprocessor: what any GPU has the shared memory for */
 
 enum {
     COUNT_THREADS = 256, /* with nothing to wait for: enough loads in flight, that is all */
