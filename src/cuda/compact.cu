@@ -111,7 +111,7 @@ static cudaError_t lookback_or_small(const struct cuda_queue *queue, const Compa
     if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<Tiny>(queue, args);
     if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<Small>(queue, args);
     if constexpr (sizeof(typename Large::Shared) <= MAX_STATIC_NBYTES) {
-        if (nbytes > LOOKBACK_MID_NBYTES) return lookback<Large>(queue, args);
+        if (!runs_at_once<MidShape>(nbytes, queue->nsms)) return lookback<Large>(queue, args);
     }
     return lookback<Mid>(queue, args);
 }

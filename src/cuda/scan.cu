@@ -7,6 +7,9 @@
 #include "ring_scan.cuh"
 #include "small.cuh"
 
+template <int ELEM_NBYTES> struct MidScanShape { typedef MidShape type; };
+template <> struct MidScanShape<1> { typedef ByteShape type; };
+
 template <class T, template <class> class Op> static cudaError_t scan_by(const struct cuda_queue *queue, const struct scan_args *a) {
     if (ring_scan_suits(queue, a, sizeof(T))) return launch_ring_scan<T, Op<T>>(queue, a);
     const ScanArgs<T> args = {(T *)a->out,
@@ -20,7 +23,8 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
     const uint64_t nbytes = a->n * sizeof(T);
     if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<LookbackScan<T, Op<T>, TinyShape>>(queue, args);
     if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<LookbackScan<T, Op<T>, SmallShape>>(queue, args);
-    if (nbytes <= LOOKBACK_MID_NBYTES) return launch_lookback<LookbackScan<T, Op<T>, MidShape>>(queue, args, a->n);
+    typedef typename MidScanShape<sizeof(T)>::type Mid;
+    if (runs_at_once<Mid>(nbytes, queue->nsms)) return launch_lookback<LookbackScan<T, Op<T>, Mid>>(queue, args, a->n);
     return launch_lookback<LookbackScan<T, Op<T>, LargeShape>>(queue, args, a->n);
 }
 

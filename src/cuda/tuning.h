@@ -17,10 +17,14 @@ template <int N_THREADS, int N_ROWS, int N_CTAS> struct TileShape {
 
 typedef TileShape<256, 1, 1> TinyShape;  /* one CTA, up to 4 KiB */
 typedef TileShape<512, 2, 1> SmallShape; /* one CTA, up to 16 KiB */
-typedef TileShape<256, 4, 4> MidShape;   /* look-back, up to LOOKBACK_MID_NBYTES */
-typedef TileShape<256, 8, 3> LargeShape; /* look-back, above */
+typedef TileShape<256, 4, 4> MidShape;   /* look-back, as long as all tiles run at once: on an H200 up to 8 MiB */
+typedef TileShape<256, 8, 3> LargeShape; /* look-back, above: at once up to 12 MiB */
+typedef TileShape<256, 2, 6> ByteShape; /* instead of MidShape in scans of bytes, which are short of instructions, not of loads in flight */
 
-enum { LOOKBACK_MID_NBYTES = 20 << 20 };
+template <class Shape> static inline bool runs_at_once(uint64_t nbytes, int nsms) {
+    return nbytes <= (uint64_t)nsms * Shape::CTAS * Shape::NBYTES;
+}
+
 enum { LOOKBACK_RESIDENT_CTAS = 3 }; /* a multiprocessor: what any GPU has the shared memory for */
 
 enum {

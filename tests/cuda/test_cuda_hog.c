@@ -10,7 +10,7 @@
 
 enum { N = 50021, CONTEXTS = 2, ROUNDS = 28, CALLS = 30, HOG_MICROSECONDS = 300 };
 
-static uint32_t input[N], scanned[N], kept[N], result[N];
+static uint32_t input[N], scanned[N], kept[N], parted[N], result[N];
 static uint64_t nkept;
 static const upsweep_predicate keep = {UPSWEEP_LT, {.u = 1u << 31}};
 
@@ -21,24 +21,29 @@ static void make_answers(void) {
     oracle_scan(scanned, input, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE, NULL);
     oracle_flags(flags, input, N, UPSWEEP_U32, &keep);
     nkept = oracle_compact(kept, input, flags, N, sizeof kept[0], false);
+    oracle_compact(parted, input, flags, N, sizeof parted[0], true);
 }
 
 struct client {
     upsweep_context *ctx;
-    void *in, *out_scan, *out_kept, *count;
+    void *in, *out_scan, *out_kept, *out_parted, *count;
 };
 
 static bool client_open(struct client *c, int path) {
     c->ctx = open_path(path, NULL);
     if (!CHECK(c->ctx != NULL)) return false;
     bool good = CHECK_OK(upsweep_alloc(c->ctx, &c->in, sizeof input)) && CHECK_OK(upsweep_alloc(c->ctx, &c->out_scan, sizeof input)) &&
-                CHECK_OK(upsweep_alloc(c->ctx, &c->out_kept, sizeof input)) && CHECK_OK(upsweep_alloc(c->ctx, &c->count, sizeof(uint64_t)));
+                CHECK_OK(upsweep_alloc(c->ctx, &c->out_kept, sizeof input)) &&
+                CHECK_OK(upsweep_alloc(c->ctx, &c->out_parted, sizeof input)) &&
+                CHECK_OK(upsweep_alloc(c->ctx, &c->count, sizeof(uint64_t)));
     return good && CHECK_OK(upsweep_upload(c->ctx, c->in, input, sizeof input));
 }
 
 static void client_call(struct client *c, int i) {
-    if (i % 2 == 0)
+    if (i % 3 == 0)
         CHECK_OK(upsweep_scan(c->ctx, c->out_scan, c->in, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE));
+    else if (i % 3 == 1)
+        CHECK_OK(upsweep_partition(c->ctx, c->out_parted, c->count, c->in, N, UPSWEEP_U32, &keep));
     else
         CHECK_OK(upsweep_compact(c->ctx, c->out_kept, c->count, c->in, N, UPSWEEP_U32, &keep));
 }
@@ -51,11 +56,13 @@ static void client_check(struct client *c) {
     CHECK(count == nkept);
     CHECK_OK(upsweep_download(c->ctx, result, c->out_kept, nkept * sizeof result[0]));
     CHECK_SAME(result, kept, nkept, sizeof result[0]);
+    CHECK_OK(upsweep_download(c->ctx, result, c->out_parted, sizeof result));
+    CHECK_SAME(result, parted, N, sizeof result[0]);
 }
 
 static void client_close(struct client *c) {
-    void *const owned[] = {c->in, c->out_scan, c->out_kept, c->count};
-    for (int i = 0; i < 4; i++) upsweep_free(c->ctx, owned[i]);
+    void *const owned[] = {c->in, c->out_scan, c->out_kept, c->out_parted, c->count};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) upsweep_free(c->ctx, owned[i]);
     upsweep_close(c->ctx);
 }
 
