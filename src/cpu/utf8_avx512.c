@@ -249,19 +249,19 @@ static inline size_t open_bytes(const uint8_t *in, size_t i) {
     return in[i - 1] >= 0xC0 ? 1 : in[i - 2] >= 0xE0 ? 2 : in[i - 3] >= 0xF0 ? 3 : 0;
 }
 
-/* Is in[i], a continuation byte, part of a well-formed sequence? At least four bytes from i on are there. measure_good_64() looks no
- * further back than for what the bytes before it want: after ill-formed ones they may want what is none of theirs. */
-static inline bool is_within_good(const uint8_t *in, size_t i) {
-    const size_t back = !utf8_is_continuation(in[i - 1]) ? 1 : !utf8_is_continuation(in[i - 2]) ? 2 : 3;
+/* Is the continuation byte at p part of a well-formed sequence? At least four bytes from p on are there. measure_good_64() looks no further
+ * back than for what the bytes before it want: after ill-formed ones they may want what is none of theirs. */
+static inline bool is_within_good(const uint8_t *p) {
+    const size_t back = !utf8_is_continuation(p[-1]) ? 1 : !utf8_is_continuation(p[-2]) ? 2 : 3;
     bool good;
-    return utf8_sequence(in + i - back, 4, &good) > back && good;
+    return utf8_sequence(p - back, 4, &good) > back && good;
 }
 
 /* Counts what is in in [i, n), sequences where they end, until something is ill-formed or fewer than 64 bytes are left. Returns where that
  * is: at the beginning of a sequence, if it came any further than i. */
 static size_t measure_good(const uint8_t *in, const size_t i, size_t n, struct utf8_good *good) {
     size_t end = i;
-    if (utf8_is_continuation(in[i]) && !is_within_good(in, i)) return i;
+    if (utf8_is_continuation(in[i]) && !is_within_good(in + i)) return i;
     for (;;) {
         if (n - end >= 256 && (in + end)[-1] < 0x80 && is_ascii_256(in + end)) {
             good->sequences += 256;
