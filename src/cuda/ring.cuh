@@ -25,7 +25,8 @@
  *
  * A primitive supplies a policy P (about 50 lines):
  *   Args, Value (an aggregate, at most 8 bytes) and Op (how two combine), Carry (of a whole input: may be wider)
- *   REDUCERS, FINISHERS (warps), ROWS (16-byte vectors a lane), STAGES, KEEPS_SLOT (finish() still uses the chunk in shared memory)
+ *   REDUCERS, FINISHERS (warps), ROWS (of ROW_NBYTES: a 16-byte vector a lane, unless it says otherwise), STAGES
+ *   KEEPS_SLOT (finish() still uses the chunk in shared memory), WRITES_SLOT (and writes there)
  *   carry_in(args), carry_add(carry, value), end(args, carry)
  *   pad(slot, from, to): gives bytes of the slot outside the input a harmless value (nothing to do if the policy masks)
  *   SIDE_NBYTES: room in a slot for what the tile needs of a second array, a multiple of 16 (0: there is none). side_first(args) and
@@ -33,6 +34,13 @@
  *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
  *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
  *   finish(args, chunk, place, note, local, prefix)
+ *   and, unless it takes them from RingPlain:
+ *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
+ *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
+ *   WORK_NBYTES: shared memory of a finisher's own, at place.s_work
+ *   HAS_REST: rest(args, place, local) is what a finisher has left to do when it has given the slot back
+ *   LEAVES: leave(args) is called by one thread of each CTA when all its roles are done
+ *
  * Source: after Merrill and Garland 2016 (single pass, tile aggregates); the wave exchange and the roles are our own. */
 #ifndef UPSWEEP_RING_CUH
 #define UPSWEEP_RING_CUH
@@ -53,13 +61,20 @@ struct RingInput {
 };
 
 /* Where a chunk lies: its first byte, counted from byte 0 of tile 0; whether all of it is input; which bytes are. And its tile's part of
- * the side array, if there is one: the byte at address side_base, and what follows it, lie at s_side. */
+ * the side array, if there is one: the byte at address side_base, and what follows it, lie at s_side. And the finisher's own memory. */
 struct RingPlace {
     uint64_t first;
     bool whole;
     uint64_t input_first, input_end;
     const unsigned char *s_side;
     uintptr_t side_base;
+    unsigned char *s_work;
+};
+
+/* What most policies have in common. */
+struct RingPlain {
+    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0;
+    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false;
 };
 
 template <class P> struct RingShared {
@@ -75,12 +90,13 @@ template <class P> struct RingShared {
 template <class P> struct Ring {
     static constexpr unsigned WARPS = 2 + P::REDUCERS + P::FINISHERS;
     static constexpr unsigned THREADS = WARPS * 32;
-    static constexpr unsigned CHUNK_NBYTES = P::ROWS * 512;
+    static constexpr unsigned CHUNK_NBYTES = P::ROWS * P::ROW_NBYTES;
     static constexpr unsigned TILE_NBYTES = P::FINISHERS * CHUNK_NBYTES;
-    static constexpr unsigned SIDES_AT = P::STAGES * TILE_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
-    static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
-    static constexpr unsigned SHARED_NBYTES = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
-    static_assert(P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES <= 226 * 1024, "");
+    static constexpr unsigned SLOT_NBYTES = P::HALO_NBYTES + TILE_NBYTES, NOTE_NBYTES = P::NOTE_WORDS * 128;
+    static constexpr unsigned SIDES_AT = P::STAGES * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
+    static constexpr unsigned WORK_AT = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
+    static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
+    static_assert(P::HALO_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES <= 226 * 1024, "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32, "each reducer takes the same number of chunks, a warp sums them");
     static_assert(P::REDUCERS * 32 <= 1024 && THREADS <= 1024, "");
@@ -95,7 +111,8 @@ template <class P> struct Ring {
     typedef typename P::Op Op;
     static __device__ typename P::Value neutral() { return (typename P::Value)Neutral<Op>::value(); }
     __device__ uint64_t tile_of(unsigned wave) const { return (uint64_t)wave * gridDim.x + blockIdx.x; }
-    __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % P::STAGES * TILE_NBYTES; }
+    /* Where the tile lies; its halo is before that. */
+    __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % P::STAGES * SLOT_NBYTES + P::HALO_NBYTES; }
     __device__ uint32_t *note_of(unsigned wave, unsigned chunk) const {
         return (uint32_t *)(slots + NOTES_AT + (wave % P::STAGES * P::FINISHERS + chunk) * NOTE_NBYTES);
     }
@@ -113,12 +130,14 @@ template <class P> struct Ring {
         return RingSpan::of(P::side_of(args, byte), P::side_of(args, byte + TILE_NBYTES - 1) + 1, P::side_first(args), P::side_end(args));
     }
 
-    /* The first and the last tile: what the copy engine cannot fetch, and what is not input. */
-    __device__ void load_ends(unsigned k, uint64_t first, RingSpan span, RingSpan side) const {
-        span.load_by_hand(slot_of(k), address_of(first), lane);
+    /* The first and the last tile: what the copy engine cannot fetch, and what is not input. base: address of what stands first in the
+     * slot, the halo's first byte. */
+    __device__ void load_ends(unsigned k, uint64_t first, uintptr_t base, RingSpan span, RingSpan side) const {
+        unsigned char *const slot = slot_of(k) - P::HALO_NBYTES;
+        span.load_by_hand(slot, base, lane);
         if constexpr (P::SIDE_NBYTES > 0) side.load_by_hand(side_slot_of(k), side_base_of(first), lane);
-        P::pad(args, slot_of(k), 0, (unsigned)(span.from - address_of(first)), lane);
-        P::pad(args, slot_of(k), (unsigned)(span.to - address_of(first)), TILE_NBYTES, lane);
+        P::pad(args, slot, 0, (unsigned)(span.from - base), lane);
+        P::pad(args, slot, (unsigned)(span.to - base), SLOT_NBYTES, lane);
         fence_async_proxy(); /* the bytes by hand, before the engine fills this slot for a later tile */
     }
 
@@ -126,18 +145,18 @@ template <class P> struct Ring {
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             uint64_t *full = &s.full[k % P::STAGES];
             const uint64_t first = tile_of(k) * TILE_NBYTES;
-            const RingSpan span =
-                RingSpan::of(address_of(first), address_of(first + TILE_NBYTES), address_of(input.head), address_of(input.end));
+            const uintptr_t base = address_of(first) - P::HALO_NBYTES;
+            const RingSpan span = RingSpan::of(base, base + SLOT_NBYTES, address_of(input.head), address_of(input.end));
             RingSpan side = {0, 0, 0, 0};
             if constexpr (P::SIDE_NBYTES > 0) side = side_span_of(first);
             if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
-            if (span.engine_nbytes() != TILE_NBYTES || side.needs_hands()) load_ends(k, first, span, side);
+            if (span.engine_nbytes() != SLOT_NBYTES || side.needs_hands()) load_ends(k, first, base, span, side);
             if (lane != 0) {
                 barrier_arrive(full);
                 continue;
             }
             barrier_arrive_expect(full, span.engine_nbytes() + side.engine_nbytes());
-            span.start(slot_of(k), address_of(first), full);
+            span.start(slot_of(k) - P::HALO_NBYTES, base, full);
             if constexpr (P::SIDE_NBYTES > 0) side.start(side_slot_of(k), side_base_of(first), full);
         }
     }
@@ -166,8 +185,9 @@ template <class P> struct Ring {
 
     __device__ RingPlace place_of(unsigned k, unsigned chunk) const {
         const uint64_t first = tile_of(k) * TILE_NBYTES + chunk * CHUNK_NBYTES;
-        RingPlace place = {first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end, nullptr, 0};
+        RingPlace place = {first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end, nullptr, 0, nullptr};
         if constexpr (P::SIDE_NBYTES > 0) place.s_side = side_slot_of(k), place.side_base = side_base_of(tile_of(k) * TILE_NBYTES);
+        if constexpr (P::WORK_NBYTES > 0) place.s_work = slots + WORK_AT + chunk * P::WORK_NBYTES;
         return place;
     }
 
@@ -214,10 +234,11 @@ template <class P> struct Ring {
             const typename P::Carry prefix = P::carry_add(s.prefix[i], s.chunk[i][c]);
             if (P::KEEPS_SLOT) {
                 P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
-                fence_async_proxy();
+                if (P::WRITES_SLOT) fence_async_proxy();
             }
             barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, its chunk sums and its prefix */
             if (!P::KEEPS_SLOT) P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
+            if constexpr (P::HAS_REST) P::rest(args, place, local, lane);
         }
     }
 };
@@ -250,6 +271,10 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         ring.reduce(warp - 2);
     else
         ring.finish(warp - 2 - P::REDUCERS);
+    if constexpr (P::LEAVES) {
+        __syncthreads(); /* all roles are done */
+        if (threadIdx.x == 0) P::leave(args);
+    }
 #endif
 }
 
@@ -272,7 +297,7 @@ template <class P>
 static cudaError_t launch_ring(const struct cuda_queue *queue, const typename P::Args &args, const void *in, uint64_t nbytes) {
     typedef Ring<P> R;
     RingInput input = {(const unsigned char *)in, ring_head(in), ring_head(in) + nbytes, 0, 1};
-    if (nbytes > 0) input.ntiles = (input.end - 1) / R::TILE_NBYTES + 1;
+    if (nbytes > 0) input.ntiles = (input.end - 1 + P::LATE_NBYTES) / R::TILE_NBYTES + 1;
     if (nbytes > 0) input.nwaves = (unsigned)((input.ntiles - 1) / (unsigned)queue->nsms + 1);
     void *words = (char *)queue->control + (RingExchange<P>::WIDE ? CUDA_CONTROL_RING_8 : CUDA_CONTROL_RING_4);
     const cudaError_t error = cudaFuncSetAttribute(ring_kernel<P>, cudaFuncAttributeMaxDynamicSharedMemorySize, R::SHARED_NBYTES);

@@ -67,7 +67,7 @@ template <class T, class Index> struct KeptIndices {
 };
 
 /* D: of ring_decide.cuh. SPLIT: partition. */
-template <class T, class Kept, class D, bool SPLIT> struct RingCompact : RingCompactShape<sizeof(T), D::FLAGS> {
+template <class T, class Kept, class D, bool SPLIT> struct RingCompact : RingPlain, RingCompactShape<sizeof(T), D::FLAGS> {
     typedef RingCompactShape<sizeof(T), D::FLAGS> Shape;
     typedef RingCompactArgs<D> Args;
     typedef uint32_t Value; /* kept in a tile, or a wave */

@@ -25,7 +25,7 @@ template <class T> struct RingScanArgs {
     bool inclusive;
 };
 
-template <class T, class OP> struct RingScan : RingScanShape<sizeof(T)> {
+template <class T, class OP> struct RingScan : RingPlain, RingScanShape<sizeof(T)> {
     typedef RingScanShape<sizeof(T)> Shape;
     typedef RingScanArgs<T> Args;
     typedef T Value;

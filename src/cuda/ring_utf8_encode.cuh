@@ -24,7 +24,7 @@ struct UntilCut32 {
 };
 
 /* UNIT: bytes of a code unit of the input. */
-template <int UNIT> struct RingUtf8Encode {
+template <int UNIT> struct RingUtf8Encode : RingPlain {
     typedef Utf8Args Args;
     typedef uint32_t Value; /* of a tile, or a wave */
     typedef UntilCut32 Op;

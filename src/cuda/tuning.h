@@ -89,6 +89,13 @@ template <> struct RingCompactShape<8, true> {
 
 enum { RING_UTF8_ENCODE_REDUCERS = 10, RING_UTF8_ENCODE_FINISHERS = 20, RING_UTF8_ENCODE_ROWS = 4, RING_UTF8_ENCODE_STAGES = 5 };
 
+/* By the bytes of a code unit of the output: rows of 896 bytes, and QUADS: room for the characters of a chunk; more are stored in two goes.
+ * UTF-32 writes up to four bytes for a byte read, and wants tiles in flight; UTF-16 is short of issue slots, and wants warps. */
+template <int UNIT_NBYTES> struct RingUtf8DecodeShape {
+    static constexpr unsigned REDUCERS = 7, FINISHERS = 14, ROWS = 2, STAGES = 5, QUADS = 1120;
+};
+template <> struct RingUtf8DecodeShape<2> { static constexpr unsigned REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 4, QUADS = 1120; };
+
 /* Bytes of input from which on the ring pass is the faster one, by the size of an element (graph replays; three sizes between powers of
  * two). */
 static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
@@ -97,6 +104,6 @@ static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
 static inline uint64_t ring_compact_min_nbytes(size_t elem_nbytes) {
     return (elem_nbytes == 1 ? 4ull : elem_nbytes == 2 ? 8ull : elem_nbytes <= 8 ? 12ull : 32ull) << 20;
 }
-enum { RING_UTF8_MIN_NBYTES = 8 << 20 };
+enum { RING_UTF8_MIN_NBYTES = 8 << 20, RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
 
 #endif

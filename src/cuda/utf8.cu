@@ -4,6 +4,7 @@
 #include "lookback_utf8_clean.cuh"
 #include "lookback_utf8_decode.cuh"
 #include "lookback_utf8_encode.cuh"
+#include "ring_utf8_decode.cuh"
 #include "ring_utf8_encode.cuh"
 #include "utf8_count.cuh"
 
@@ -48,6 +49,7 @@ template <class P> static cudaError_t run_encode(const struct cuda_queue *queue,
 static cudaError_t launch_utf8(const struct cuda_queue *queue, const struct utf8_args *a) {
     const Utf8Args args = kernel_args(queue, a);
     if (a->from == UPSWEEP_UTF8 && a->out == NULL) return launch_utf8_count(queue, args);
+    if (ring_utf8_decode_suits(queue, a)) return launch_ring_utf8_decode(queue, args, a);
     if (a->from != UPSWEEP_UTF8 && ring_utf8_encode_suits(queue, a))
         return a->from == UPSWEEP_UTF32 ? launch_ring_utf8_encode<4>(queue, args, a) : launch_ring_utf8_encode<2>(queue, args, a);
     if (a->from == UPSWEEP_UTF32) return run_encode<LookbackUtf8Encode<4>>(queue, args);

@@ -19,7 +19,8 @@
 /* In control memory, zero between calls. */
 struct Utf8Tally {
     unsigned long long bad_sequences, bad_units;
-    unsigned long long before_error; /* UTF8_NOWHERE - where the first one begins */
+    unsigned long long before_error;       /* UTF8_NOWHERE - where the first one begins */
+    unsigned long long before_error_units; /* ring, strict: UTF8_NOWHERE - the code units before it */
     unsigned long long needed, arrived;
 };
 

@@ -1,0 +1,326 @@
+/* ring_utf8_decode.cuh: UTF-8 to UTF-32 and UTF-16 as a policy of the ring pass.
+ *
+ *   row        896 bytes: each lane looks at 32, and owns 28 of them; the next lane's window begins 28 bytes further on
+ *   reducers   ends of sequences, a bit a byte (utf8_rules.cuh): their number is what is exchanged, the bits are left for the finisher
+ *   finishers  quads at the ends, then units (utf8_quads.cuh); a chunk of ASCII goes out straight from the slot
+ *
+ * The owned bytes of a window begin 3 bytes after it does, and it begins at a multiple of 4: so a tile owns the bytes from one before
+ * its first to the one before its last. It needs 4 bytes before it and none after it. What is not text reads as zero: ASCII that nobody
+ * owns.
+ *
+ * Strict conversion writes what replacement writes. The report says how much of that is before the first error; what lies behind it nobody
+ * may look at. Cost: every byte in once, every unit out once. */
+#ifndef UPSWEEP_RING_UTF8_DECODE_CUH
+#define UPSWEEP_RING_UTF8_DECODE_CUH
+
+#include "ring.cuh"
+#include "utf8_quads.cuh"
+#include "utf8_stage.cuh"
+
+/* What a CTA has found in all its tiles, in shared memory. */
+struct RingUtf8DecodeShared {
+    TextSpan span;
+    uint32_t bad_sequences, bad_units;
+    unsigned long long error_at;    /* where the first ill-formed sequence begins; UTF8_NOWHERE */
+    unsigned long long error_units; /* strict: what it becomes is this code unit of the output; UTF8_NOWHERE */
+};
+
+/* U: the units of the output. */
+template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof(typename U::Unit)> {
+    typedef RingUtf8DecodeShape<sizeof(typename U::Unit)> Shape;
+    typedef Utf8Args Args;
+    typedef uint32_t Value; /* code units of a tile, or a wave */
+    typedef Add<uint32_t> Op;
+    typedef uint64_t Carry;
+    typedef typename U::Unit Unit;
+    static constexpr unsigned ROWS = Shape::ROWS, QUADS = Shape::QUADS, NOTE_WORDS = 2 * ROWS, SIDE_NBYTES = 0;
+    static constexpr unsigned ROW_NBYTES = 32 * QUADS_OWNED, CHUNK_NBYTES = ROWS * ROW_NBYTES;
+    static constexpr unsigned HALO_NBYTES = 128; /* 4 are needed; a line leaves all lines where they are */
+    static constexpr unsigned LATE_NBYTES = 1, WORK_NBYTES = QUADS * 4;
+    static constexpr unsigned LINE = 32; /* units: where a warp's stores are aligned to */
+    static constexpr bool KEEPS_SLOT = true, WRITES_SLOT = false, HAS_REST = true, LEAVES = true;
+    static_assert(ROWS <= 2, "two counts in a register");
+    static_assert(QUADS >= ROW_NBYTES + LINE && QUADS % 4 == 0, "a row of ASCII fits, wherever in a line it begins");
+
+    /* What a finisher takes along when it gives the slot back: the windows and their notes, or a run of ASCII. */
+    struct Local {
+        uint32_t window[ROWS][8], units[ROWS], bad[ROWS], flags;
+        uint64_t prefix;
+        AsciiRun<CHUNK_NBYTES> ascii;
+    };
+
+    /* Where units go: a chunk's first one is line[begin], and there is no room from line[limit] on. Quads are staged alike, up to
+     * quads[end]. */
+    struct Lines {
+        Unit *line;
+        unsigned begin, end, limit;
+    };
+
+    /* In unowned bits of a note: what the finisher should know about the chunk. */
+    enum : uint32_t { NOT_PLAIN = 1, HAS_3 = 2, HAS_4 = 4, HAS_BAD = 1u << 31 };
+
+    static __device__ __forceinline__ RingUtf8DecodeShared &shared() {
+        __shared__ RingUtf8DecodeShared s_found;
+        return s_found;
+    }
+
+    static __device__ Carry carry_in(const Args &args) {
+        shared() = {whole_span(args), 0, 0, UTF8_NOWHERE, UTF8_NOWHERE};
+        return 0;
+    }
+    static __device__ Carry carry_add(Carry carry, Value v) { return carry + v; }
+    static __device__ void end(const Args &args, Carry carry) { args.tally->needed = carry; }
+    static __device__ void pad(const Args &, unsigned char *slot, unsigned from, unsigned to, int lane) {
+        for (unsigned i = from + (unsigned)lane; i < to; i += 32) slot[i] = 0;
+    }
+
+    /* ---- reducers ---- */
+
+    static __device__ __forceinline__ bool is_all_text(RingPlace place) {
+        const TextSpan &span = shared().span;
+        return place.first > span.first && place.first + CHUNK_NBYTES <= span.end + 1;
+    }
+
+    static __device__ __forceinline__ uint64_t window_at(RingPlace place, unsigned r, int lane) {
+        return place.first + r * ROW_NBYTES + (unsigned)lane * QUADS_OWNED - 4;
+    }
+
+    /* The owned bits of a window that lie within the text. */
+    static __device__ __noinline__ uint32_t text_bits(uint64_t at) { return QUADS_OWNED_BITS & window_bits(at, shared().span); }
+
+    static __device__ __forceinline__ void load_window(uint32_t (&w)[8], const unsigned char *chunk, unsigned r, int lane) {
+        const uint32_t *const from = (const uint32_t *)(chunk + r * ROW_NBYTES + (unsigned)lane * QUADS_OWNED - 4);
+#pragma unroll
+        for (int i = 0; i < 8; i++) w[i] = from[i];
+    }
+
+    /* Where the first ill-formed sequence of a row begins. Not asked once one has been found in an earlier chunk. */
+    static __device__ __noinline__ void find_first(uint32_t bad, uint32_t bad_2, uint32_t bad_3, uint64_t at) {
+        const uint32_t first = bad & (0 - bad);
+        const uint64_t begins = at + (uint64_t)__ffs((int)bad) - 1 - ((first & bad_2) != 0) - ((first & bad_3) != 0);
+        if (bad != 0) atomicMin(&shared().error_at, begins);
+    }
+
+    /* The ends in all rows of a chunk, and what its finisher should know about them. */
+    static __device__ __forceinline__ uint32_t find_chunk_ends(const uint32_t (&w)[ROWS][8], Utf8Ends (&ends)[ROWS]) {
+        Utf8Classes classes[ROWS];
+        uint32_t from_e0 = 0, of_4 = 0, flags = NOT_PLAIN;
+        bool good = true;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            classes[r] = classes_of(planes_of(w[r]));
+            ends[r] = find_good_ends(classes[r]);
+            from_e0 |= classes[r].from_e0;
+            good &= is_good(classes[r]);
+        }
+        if (__any_sync(ALL_LANES, from_e0 != 0)) flags |= HAS_3;
+        if (__any_sync(ALL_LANES, !good)) {
+            flags |= HAS_BAD;
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++) ends[r] = find_ends(classes[r]);
+        }
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) of_4 |= ends[r].of_4;
+        if (__any_sync(ALL_LANES, of_4 != 0)) flags |= HAS_4;
+        return flags;
+    }
+
+    /* Takes down the ill-formed sequences of a chunk for the report. */
+    static __device__ __forceinline__ void find_bad(const Utf8Ends (&ends)[ROWS], const uint32_t (&bad)[ROWS], RingPlace place, int lane) {
+        RingUtf8DecodeShared &found = shared();
+        uint32_t sums = 0; /* sequences and, 16 bits higher, their bytes after the first */
+        const bool first = *(volatile unsigned long long *)&found.error_at >= place.first;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            sums += (uint32_t)__popc(bad[r]) + ((uint32_t)(__popc(bad[r] & ends[r].bad_2) + __popc(bad[r] & ends[r].bad_3)) << 16);
+            if (first) find_first(bad[r], ends[r].bad_2, ends[r].bad_3, window_at(place, r, lane));
+        }
+        sums = __reduce_add_sync(ALL_LANES, sums);
+        if (lane != 0) return;
+        atomicAdd(&found.bad_sequences, sums & 0xFFFF);
+        atomicAdd(&found.bad_units, (sums & 0xFFFF) + (sums >> 16));
+    }
+
+    /* All rows at once: operations on one fill the gaps of the other. */
+    static __device__ __forceinline__ Value reduce(const Args &args, const uint4 *chunk, RingPlace place, uint32_t *note, int lane) {
+        const bool all_text = is_all_text(place);
+        uint32_t w[ROWS][8], owned[ROWS], units[ROWS], any = 0, flags = all_text ? 0 : NOT_PLAIN;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            load_window(w[r], (const unsigned char *)chunk, r, lane);
+            units[r] = owned[r] = all_text ? QUADS_OWNED_BITS : text_bits(window_at(place, r, lane));
+            any |= (w[r][0] | w[r][1] | w[r][2]) | (w[r][3] | w[r][4] | w[r][5]) | (w[r][6] | w[r][7]);
+        }
+        if (__any_sync(ALL_LANES, (any & 0x80808080u) != 0)) {
+            Utf8Ends ends[ROWS];
+            flags = find_chunk_ends(w, ends);
+            if (flags & HAS_BAD) {
+                const bool keeps = args.replace || args.strict;
+                uint32_t bad[ROWS];
+#pragma unroll
+                for (unsigned r = 0; r < ROWS; r++) {
+                    bad[r] = ends[r].bad & owned[r];
+                    note[32 * (ROWS + r) + (unsigned)lane] = bad[r];
+                    if (!keeps) ends[r].all &= ~bad[r];
+                }
+                find_bad(ends, bad, place, lane);
+                flags = keeps ? flags | HAS_3 : flags & ~HAS_BAD; /* U+FFFD has three bytes */
+            }
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++) units[r] = (sizeof(Unit) == 2 ? ends[r].all | ends[r].of_4 >> 1 : ends[r].all) & owned[r];
+        }
+        unsigned count = 0;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            note[32 * r + (unsigned)lane] = units[r] | flags;
+            count += (unsigned)__popc(units[r]);
+        }
+        return __reduce_add_sync(ALL_LANES, count);
+    }
+
+    /* ---- finishers ---- */
+
+    static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) load_window(local.window[r], (const unsigned char *)chunk, r, lane);
+    }
+
+    static __device__ __forceinline__ Lines lines_from(const Args &args, uint64_t prefix) {
+        Unit *const to = (Unit *)args.out + prefix;
+        const uint64_t room = args.capacity > prefix ? args.capacity - prefix : 0;
+        const unsigned begin = (unsigned)(uintptr_t)to / sizeof(Unit) % LINE;
+        return {to - begin, begin, begin, begin + (room < CHUNK_NBYTES ? (unsigned)room : CHUNK_NBYTES)};
+    }
+
+    /* Quads [begin, end) to units. */
+    static __device__ __forceinline__ void store(Unit *line, const uint32_t *quads, unsigned begin, unsigned end, uint32_t flags, bool swap,
+                                                 int lane) {
+        const uint32_t one = opaque_one();
+        __syncwarp(); /* all quads are there */
+        if (flags & HAS_4)
+            store_quads<U, QUADS_UP_TO_4>(line, quads, begin, end, swap, one, lane);
+        else if (flags & HAS_3)
+            store_quads<U, QUADS_UP_TO_3>(line, quads, begin, end, swap, one, lane);
+        else
+            store_quads<U, QUADS_UP_TO_2>(line, quads, begin, end, swap, one, lane);
+        __syncwarp(); /* all quads have been read */
+    }
+
+    /* Out of line: needed where a chunk has more units than fit, with less than about 1.7 bytes a unit. */
+    static __device__ __noinline__ void store_early(Unit *line, const uint32_t *quads, unsigned begin, unsigned end, uint32_t flags,
+                                                    bool swap, int lane) {
+        store(line, quads, begin, end, flags, swap, lane);
+    }
+
+    /* Stores what is staged. */
+    static __device__ __forceinline__ void make_room(const Args &args, Lines &lines, const uint32_t *quads, uint32_t flags, int lane) {
+        store_early(lines.line, quads, lines.begin, min(lines.end, lines.limit), flags, args.swap, lane);
+        const unsigned done = lines.end / LINE * LINE;
+        lines.line += done;
+        lines.limit = lines.limit > done ? lines.limit - done : 0;
+        lines.begin = lines.end = lines.end % LINE;
+    }
+
+    /* Strict: the unit that a row's first ill-formed sequence becomes. before: units before this lane's window. */
+    static __device__ __noinline__ void find_cut(uint32_t units, uint32_t bad, uint64_t before) {
+        unsigned long long *const found = &shared().error_units;
+        const uint64_t at = before + (uint64_t)__popc(units & QUADS_OWNED_BITS & ((bad & (0 - bad)) - 1));
+        if (bad != 0 && at < *(volatile unsigned long long *)found) atomicMin(found, at);
+    }
+
+    /* Sums up to and with each lane. The shuffle itself tells the lanes that have nobody to add. */
+    static __device__ __forceinline__ uint32_t scan_lanes(uint32_t x) {
+#pragma unroll
+        for (int o = 1; o < 32; o *= 2)
+            asm volatile("{\n.reg .pred p;\n.reg .u32 left;\n"
+                         "shfl.sync.up.b32 left|p, %0, %1, 0, -1;\n"
+                         "@p add.u32 %0, %0, left;\n}"
+                         : "+r"(x)
+                         : "r"(o));
+        return x;
+    }
+
+    /* Takes along what is in the slot. */
+    static __device__ __forceinline__ void finish(const Args &args, const uint4 *chunk, RingPlace, const uint32_t *note, Local &local,
+                                                  Carry prefix, int lane) {
+        local.prefix = prefix;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) local.units[r] = note[32 * r + (unsigned)lane];
+        local.flags = local.units[0];
+        if (!(local.flags & NOT_PLAIN)) {
+            local.ascii.load((const unsigned char *)chunk - 1, lines_from(args, prefix).begin, lane);
+        } else if (local.flags & HAS_BAD) {
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++) local.bad[r] = note[32 * (ROWS + r) + (unsigned)lane];
+        }
+    }
+
+    static __device__ __forceinline__ void rest(const Args &args, RingPlace place, Local &local, int lane) {
+        Lines lines = lines_from(args, local.prefix);
+        if (!(local.flags & NOT_PLAIN)) {
+            local.ascii.template store<U>(lines.line, lines.begin, min(lines.begin + CHUNK_NBYTES, lines.limit), args.swap, lane);
+            return;
+        }
+        uint32_t packed = 0; /* units of this lane's windows, 16 bits a row */
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) packed |= (uint32_t)__popc(local.units[r] & QUADS_OWNED_BITS) << 16 * r;
+        const uint32_t through = scan_lanes(packed), rows = __shfl_sync(ALL_LANES, through, 31), before = through - packed;
+        uint32_t *const quads = (uint32_t *)place.s_work;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            const unsigned row = rows >> 16 * r & 0xFFFF, rank = before >> 16 * r & 0xFFFF;
+            if (args.strict && (local.flags & HAS_BAD)) find_cut(local.units[r], local.bad[r], local.prefix + rank);
+            local.prefix += row;
+            if (r > 0 && lines.end + row > QUADS) make_room(args, lines, quads, local.flags, lane);
+            if (local.flags & HAS_BAD)
+                stage_quads<true>(quads + lines.end + rank, local.window[r], local.units[r], local.bad[r]);
+            else
+                stage_quads<false>(quads + lines.end + rank, local.window[r], local.units[r], 0);
+            lines.end += row;
+        }
+        store(lines.line, quads, lines.begin, min(lines.end, lines.limit), local.flags, args.swap, lane);
+    }
+
+    /* ---- the report ---- */
+
+    static __device__ void leave(const Args &args) {
+        const RingUtf8DecodeShared &found = shared();
+        Utf8Tally *const tally = args.tally;
+        if (found.bad_sequences != 0) {
+            atomicAdd(&tally->bad_sequences, (unsigned long long)found.bad_sequences);
+            atomicAdd(&tally->bad_units, (unsigned long long)found.bad_units);
+            atomicMax(&tally->before_error, (unsigned long long)(UTF8_NOWHERE - found.error_at));
+            atomicMax(&tally->before_error_units, (unsigned long long)(UTF8_NOWHERE - found.error_units));
+        }
+        __threadfence(); /* the tally, and in CTA 0 the sum that end() has stored, must be there when the arrival is */
+        if (atomicAdd(&tally->arrived, 1ull) + 1 == gridDim.x) conclude_ring(args, tally);
+    }
+
+    static __device__ void conclude_ring(const Args &args, volatile Utf8Tally *tally) {
+        __threadfence(); /* what came before the other arrivals is seen from here on */
+        const uint64_t error_at = UTF8_NOWHERE - tally->before_error, error_units = UTF8_NOWHERE - tally->before_error_units;
+        const bool stopped = args.strict && error_at != UTF8_NOWHERE;
+        write_report(args, stopped ? error_units : tally->needed, tally->bad_sequences, tally->bad_units, error_at);
+        tally->needed = 0;
+        tally->bad_sequences = 0;
+        tally->bad_units = 0;
+        tally->before_error = 0;
+        tally->before_error_units = 0;
+        tally->arrived = 0;
+    }
+};
+
+/* ---- launch ------------------------------------------------------------------------------------------------------------------ */
+
+/* Cleaning, a map, and measuring are left to others. */
+static inline bool ring_utf8_decode_suits(const struct cuda_queue *queue, const struct utf8_args *a) {
+    return a->from == UPSWEEP_UTF8 && a->to != UPSWEEP_UTF8 && a->out != NULL && a->map == NULL &&
+           should_run_ring(queue, a->n, RING_UTF8_DECODE_MIN_NBYTES);
+}
+
+static cudaError_t launch_ring_utf8_decode(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {
+    if (a->to == UPSWEEP_UTF32) return launch_ring<RingUtf8Decode<Utf32Units>>(queue, args, a->in, a->n);
+    return launch_ring<RingUtf8Decode<Utf16Units>>(queue, args, a->in, a->n);
+}
+
+#endif
