@@ -89,10 +89,11 @@ mutant full compact src/cpu/compact.c 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if 
 
 # ---- sort ----
 mutant quick sort src/cpu/sort_leaf_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
-mutant full sort src/cpu/sort.c 's/if (sort_bit_top(varying) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
+mutant full sort src/cpu/sort_run.c 's/if (sort_bit_top(join_varying(job)) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
 mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
 mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 0xf0f0);/v = FN(stage)(v, 6, 0xf0f0);/' 'AVX-512: the network pairs the wrong lanes'
+mutant full sort src/cpu/sort_network_tmpl.h 's/length > SORT_NETWORK_KEYS \&\& length <= 4/length > SORT_NETWORK_KEYS + 1 \&\& length <= 4/' 'AVX-512: buckets of 17 keys stay in disorder'
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 
 # ---- arguments and contexts ----

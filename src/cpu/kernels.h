@@ -58,6 +58,13 @@ enum { UPSWEEP_TYPE_TABLE(TYPE_OF_NAME) };
 /* Loops that take an operator as a constant argument and must be copied for it. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop: several turns of it at once, where its own instructions cost as much as the work. */
+#ifdef __clang__
+#define UNROLLED _Pragma("unroll 4")
+#else
+#define UNROLLED _Pragma("GCC unroll 4")
+#endif
+
 enum { COMPACT_WIDTHS = 5 }; /* items of 1, 2, 4, 8, 16 bytes, by log2 */
 
 struct kernels {

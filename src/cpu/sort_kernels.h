@@ -5,32 +5,41 @@
 #ifndef UPSWEEP_SORT_KERNELS_H
 #define UPSWEEP_SORT_KERNELS_H
 
-#include "cpu.h"
+#include "kernels.h"
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------------------ */
 
-/* Half of a 1 MiB L2: the area in which a thread spreads a leaf or a tile; the other half is for what streams past. */
-#define SORT_AREA_NBYTES (512u << 10)
-/* Digits of a split: wider ones make runs shorter than a few lines, narrower ones cost more passes. 8 bits at least, but for the last
- * digit of a key, so that eight levels of splits exhaust 64 bits. */
-#define SORT_SPLIT_MIN_BITS 8u
-#define SORT_SPLIT_MAX_BITS 10u
-#define SORT_SPLIT_LEVELS   8u
-/* Digits of a leaf: its 2^11 open lines are in L2, its table of 8 KiB in L1. */
-#define SORT_LEAF_BITS 11u
-/* Room for the counts of one digit; both rooms together serve the 2^13 columns of vector code. */
-#define SORT_LEAF_BUCKETS (4u << 10)
-/* Columns of a leaf by vector code: keys for each, and the most on average, of which a Poisson distribution leaves one key in 200 without
- * a slot. Twice as many show that the keys are not spread like that, and the leaf is done in the other way. */
-#define SORT_COLUMN_ITEMS   16u
-#define SORT_COLUMN_MEAN    10u
-#define SORT_LATE_SHARE     64u
-#define SORT_NETWORK_NBYTES 256u
+/* A little more than half of a 1 MiB L2: the area in which a thread spreads a leaf or collects the blocks of a split; the rest is for what
+ * streams past. 2^17 u32 keys and some: 1024 buckets of 2^27 keys are then leaves. (Zen 5, 2026-11.) */
+#define SORT_AREA_NBYTES (544u << 10)
+/* Digits of a split: its open lines, one a bucket, are to stay in L1 (best up to 8 bits); with fewer than 64 stores wait for one another. */
+#define SORT_SPLIT_MIN_BITS  6u
+#define SORT_SPLIT_BEST_BITS 8u
+#define SORT_SPLIT_MAX_BITS  10u
+#define SORT_SPLIT_LEVELS    11u
+/* A block of a log: whole lines, enough of them that the end of one is seldom met. */
+#define SORT_BLOCK_MIN_NBYTES 256u
+/* Digits of a leaf: its open lines are in L2, its tables in L1. */
+#define SORT_LEAF_BITS 12u
+/* A leaf by networks may be this large, in L3: it is dearer by a third than in L2, but a second split, or the only one, would be dearer
+ * still. (Zen 5, 2026-11.) */
+#define SORT_NETWORK_AREA_NBYTES (2u << 20)
+/* Digit of a leaf by vector code, and what it leaves to a bucket: 5 to 11 keys, of which a column of the network has room for 16. */
+#define SORT_NETWORK_BITS     16u
+#define SORT_NETWORK_MIN_BITS 4u
+#define SORT_NETWORK_KEYS     16u
+#define SORT_NETWORK_MEAN     11u
+#define SORT_GROUP_NBYTES     256u
 /* A split is shared by threads down to this many items each: below, waking a thread costs more than it does. */
 #define SORT_TASK_ITEMS (32u << 10)
 /* At most this many items are sorted by insertion: beyond it, clearing and summing a table of counts is cheaper. */
 #define SORT_INSERTION_MAX 24u
 #define SORT_LINE_NBYTES   64u
+/* Keys that are looked at before the whole input is, to see whether it is in order. */
+#define SORT_ORDER_SAMPLE 256u
+/* A log is read in pieces of some lines; those of as many pieces ahead as memory is late are asked for. */
+#define SORT_PIECE_NBYTES 512u
+#define SORT_PIECES_AHEAD 8u
 /* Arrays of this size and more are written past the caches. */
 #define SORT_STREAM_NBYTES (16u << 20)
 
@@ -47,77 +56,154 @@ struct sort_image {
     uint64_t flip, when_negative;
 };
 
-/* ---- arrays and passes ------------------------------------------------------------------------------------------------------- */
+/* ---- arrays, logs, passes ---------------------------------------------------------------------------------------------------- */
 
 /* Keys, and the values that move with them. A kernel with values that reads values == NULL reads each item's own index instead. */
 struct sort_arrays {
     unsigned char *keys, *values;
 };
 
-/* The private memory of one task, in the context's scratch. */
-struct sort_bench {
-    uint32_t ends[2 * SORT_LEAF_BUCKETS + 1]; /* leaf: counts of its two digits (or of its columns), then where buckets end */
-    _Alignas(SORT_LINE_NBYTES) unsigned char late[SORT_AREA_NBYTES / SORT_LATE_SHARE]; /* leaf: keys too many for their columns */
-    uint64_t varying;                                                    /* split: the bits in which this task's keys differ */
-    uint64_t next[1u << SORT_SPLIT_MAX_BITS];                            /* split: where this task's next item of each digit goes */
-    uint64_t bounds[SORT_SPLIT_LEVELS][(1u << SORT_SPLIT_MAX_BITS) + 1]; /* split: the buckets of each level of recursion */
-    _Alignas(SORT_LINE_NBYTES) unsigned char area[];                     /* SORT_AREA_NBYTES; less if n is small */
+/* Where a task's splits put items: blocks of block_items items, each of one bucket, in the order in which they were filled. The blocks of
+ * a bucket are a list; all are full but its last. Keys are raw. */
+struct sort_log {
+    unsigned char *blocks;
+    uint32_t *next; /* [blocks] the block that continues a block's bucket */
+    uint32_t block_items, nblocks;
+    uint32_t first[1u << SORT_SPLIT_MAX_BITS], last[1u << SORT_SPLIT_MAX_BITS]; /* [buckets] blocks, undefined if there is none */
+    uint64_t counts[1u << SORT_SPLIT_MAX_BITS];                                 /* [buckets] items */
 };
 
-/* One pass that splits a range of `from` by the digit (image >> shift) % 2^bits into buckets of `to`. */
+/* The private memory of one task, in the context's scratch. */
+struct sort_bench {
+    uint32_t low[1u << SORT_LEAF_BITS], high[1u << SORT_LEAF_BITS];      /* leaf: counts of its digits, then where their buckets end */
+    uint64_t varying;                                                    /* split: the bits in which this task's keys differ */
+    uint64_t bounds[SORT_SPLIT_LEVELS][(1u << SORT_SPLIT_MAX_BITS) + 1]; /* split: the buckets of each level of recursion */
+    struct sort_log log;
+    _Alignas(SORT_LINE_NBYTES) unsigned char area[]; /* of the largest leaf; if there are splits, SORT_AREA_NBYTES */
+};
+
+/* One pass that splits a range of `from` by the digit (image >> shift) % 2^bits into the log. */
 struct sort_split {
-    struct sort_arrays from, to;
+    struct sort_arrays from;
     struct sort_image image;
     uint32_t shift, bits;
     bool stream; /* too large for the caches: write past them */
 };
 
-/* Vector code for keys that are sorted whole and alone, so that stability is of no matter. `image` is that of the raw keys. */
-struct sort_vector {
-    /* Sorts at most SORT_NETWORK_NBYTES of raw keys; from may be to. */
-    void (*group)(void *to, const void *from, uint32_t n, const struct sort_image *image);
-    /* Sorts buckets from columns of images, slots [nbuckets / lanes][SORT_COLUMN_ITEMS][lanes], a column a bucket, and writes them, raw, to
-     * [starts[d], starts[d + 1]) of `to`; of a longer bucket what is in its column. */
-    void (*columns)(void *to, const void *slots, const uint32_t *starts, uint32_t nbuckets, const struct sort_image *image);
+/* What a leaf reads: items [begin, begin + n) of arrays, or, if nlogs > 0, bucket `bucket` of the logs of that many benches. */
+struct sort_source {
+    struct sort_arrays arrays;
+    uint64_t begin;
+    uint32_t n;
+    uint32_t nlogs, bucket;
+    const unsigned char *benches;
+    uint64_t bench_nbytes;
 };
 
-/* Sorts a range of `from` that fits the area into the same range of `to` (from may be to). */
+/* A part of a source that lies together: items [begin, begin + n) of arrays; in_log: n items of a block, at arrays.keys. */
+struct sort_piece {
+    struct sort_arrays from;
+    uint64_t begin;
+    uint32_t n;
+    bool in_log;
+};
+
+/* Vector code for keys that are sorted whole and alone, so that stability is of no matter. `image` is that of the raw keys. */
+struct sort_vector {
+    /* Sorts at most SORT_GROUP_NBYTES of raw keys; from may be to. */
+    void (*group)(void *to, const void *from, uint32_t n, const struct sort_image *image);
+    /* Sorts nbuckets buckets of images, bucket d in [bounds[d], bounds[d + 1]) of area, and writes them, raw, to the same place in `to`.
+     * What is in a bucket of more than SORT_GROUP_NBYTES stays in disorder. nbuckets is a multiple of 16. */
+    void (*buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image);
+};
+
+/* Sorts a source that fits the area into [begin, begin + source.n) of `to`, which may be what it reads. */
 struct sort_leaf {
-    struct sort_arrays from, to;
+    struct sort_source source;
+    struct sort_arrays to;
+    uint64_t begin;
     struct sort_image image;
     struct sort_bench *bench;
+    unsigned char *area;
+    uint32_t *table; /* [table_items] for counts, with vector code */
+    uint64_t table_items;
     const struct sort_vector *vector; /* or NULL */
 };
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
 
+enum sort_order { SORT_MIXED, SORT_ASCENDING, SORT_DESCENDING };
+
 struct sort_kernel {
-    uint32_t leaf_items;     /* the most that a leaf can take */
-    uint32_t item_nbytes;    /* a key and its value */
-    uint32_t area_nbytes;    /* that a leaf takes of the area for each item, up to all of it */
-    uint32_t split_max_bits; /* with more, the area could not hold the open groups of all buckets */
+    uint32_t leaf_items;  /* the most that an area of SORT_AREA_NBYTES can take */
+    uint32_t item_nbytes; /* a key and its value, in the area and in a log */
 
     /* The bits in which the images of items begin, begin + step, ... < end differ (for one sign; a superset of them if floats mix). */
     uint64_t (*varying)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t step);
-    /* Adds the digits of [begin, end) to counts [2^bits]; returns the bits in which the images differ. */
-    uint64_t (*count)(const struct sort_split *split, uint64_t begin, uint64_t end, uint64_t *counts);
-    /* Moves [begin, end) to where bench->next says, in order. */
-    void (*scatter)(const struct sort_split *split, uint64_t begin, uint64_t end, struct sort_bench *bench);
+    /* Are items [begin, end) already in order by the bits of mask, or strictly in the opposite one? */
+    enum sort_order (*order)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t mask);
+    /* Moves [begin, end) to the bench's log; returns the bits in which the images differ. */
+    uint64_t (*split)(const struct sort_split *split, uint64_t begin, uint64_t end, struct sort_bench *bench);
+    /* A bucket, as it is, to [begin, ...) of `to`. */
+    void (*unload)(const struct sort_arrays *to, uint64_t begin, const struct sort_source *source);
     void (*copy)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t begin, uint64_t end);
+    /* Items i and n - 1 - i of `from` to n - 1 - i and i of `to`, for i in [begin, end) of the first half. */
+    void (*reverse)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t n, uint64_t begin, uint64_t end);
     /* Stable by bits [lo, hi) of the image. */
-    void (*leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, uint32_t hi);
+    void (*leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi);
 };
 
 /* key_nbytes: 1, 2, 4 or 8; value_nbytes: 0, 4 or 8. */
-const struct sort_kernel *sort_kernel_of(size_t key_nbytes, size_t value_nbytes);
+const struct sort_kernel *sort_kernel_of(enum cpu_isa isa, size_t key_nbytes, size_t value_nbytes);
+const struct sort_kernel *sort_kernel_of_avx2(size_t key_nbytes, size_t value_nbytes);
 
 /* The vector code for this machine and width, NULL if there is none (sort_network.c). */
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes);
+
+/* ---- one sort ---------------------------------------------------------------------------------------------------------------- */
+
+/* Everything that stays the same from the first split to the last leaf. */
+struct sorter {
+    upsweep_context *ctx;
+    const struct sort_kernel *kernel;
+    const struct sort_vector *vector; /* or NULL */
+    struct sort_image image;
+    struct sort_arrays in, out;
+    uint64_t leaf_items;                                /* what is more is split */
+    unsigned char *benches, *tables, *logs, *logs_next; /* [ntasks] each, at these distances: */
+    uint64_t bench_nbytes, table_nbytes, log_nbytes, log_next_nbytes;
+    uint32_t ntasks;
+};
+
+/* Sorts in [n] by bits [lo, hi) into out (sort_run.c). */
+void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
+
+/* to[i] = from[indices[i]] for values of any size (sort_gather.c). */
+struct sort_gather {
+    unsigned char *to;
+    const unsigned char *from, *indices;
+    uint64_t n;
+    size_t index_nbytes, value_nbytes;
+    uint64_t chunk; /* of a task */
+};
+void sort_gather_values(upsweep_context *ctx, struct sort_gather *gather, uint32_t ntasks);
 
 /* Counting sort of whole 1- and 2-byte keys without values (sort_count.c), and the scratch it needs. */
 void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 uint64_t sort_by_counting_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
 bool sort_by_counting_pays(uint64_t n, size_t key_nbytes);
+
+/* Bits of the digit by which n keys are spread for the networks. */
+static inline uint32_t sort_network_bits(uint64_t n) {
+    const uint32_t bits = n < SORT_NETWORK_MEAN ? 0 : 64u - (uint32_t)__builtin_clzll(n / SORT_NETWORK_MEAN);
+    return bits < SORT_NETWORK_MIN_BITS ? SORT_NETWORK_MIN_BITS : bits < SORT_NETWORK_BITS ? bits : SORT_NETWORK_BITS;
+}
+
+/* Counters for a leaf of n keys by networks and for those of its buckets that are leaves again: these share what the leaf itself takes. */
+static inline uint64_t sort_table_items(uint64_t n) { return 2 * ((UINT64_C(1) << sort_network_bits(n)) + 1); }
+
+static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static inline uint64_t sort_low_bits(uint32_t nbits) { return nbits >= 64 ? UINT64_MAX : (UINT64_C(1) << nbits) - 1; }
 

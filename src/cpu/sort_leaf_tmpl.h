@@ -2,181 +2,245 @@
  *
  * A leaf fits L2. It is spread by the highest one or two digits in which its keys differ, enough of them that keys which still agree are
  * rare; then those few groups are finished by insertion, or as leaves of their own. Keys sorted whole and alone, on a machine with vector
- * code: by one digit into columns of slots, without counting first, and the columns by a network (sort_network.c). */
+ * code: by one digit into buckets of some 8 keys, and these by a network, 16 buckets at once (sort_network.c). */
 
-static void FN(insertion)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint64_t mask) {
-    FN(item) sorted[SORT_INSERTION_MAX];
-    const uint32_t n = (uint32_t)(end - begin);
-    for (uint32_t i = 0; i < n; i++) {
-        const FN(item) item = FN(load)(&leaf->from, &leaf->image, begin + i);
-        uint32_t j = i;
-        for (; j > 0 && (sorted[j - 1].key & (KEY)mask) > (item.key & (KEY)mask); j--) sorted[j] = sorted[j - 1];
-        sorted[j] = item;
-    }
-    for (uint32_t i = 0; i < n; i++) FN(store)(&leaf->to, &leaf->image, begin + i, sorted[i]);
+/* ---- one read of a piece ----------------------------------------------------------------------------------------------------- */
+
+/* The key of item i of a piece. `in_log` is piece->in_log where it matters, as a constant. */
+static inline KEY FN(piece_key)(const struct sort_piece *piece, const struct sort_image *image, uint32_t i, bool in_log) {
+    return FN(convert)(FN(item_at)(piece, i, in_log).key, image);
 }
 
-/* Counts the two digits of every key: [shift, shift + bits) into the second half of ends, and the `low_bits` below into the first. */
-static void FN(count_leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, const struct sort_digits *digits) {
-    const struct sort_arrays from = leaf->from;
-    const struct sort_image image = leaf->image;
-    uint32_t *high = leaf->bench->ends + SORT_LEAF_BUCKETS, *low = leaf->bench->ends;
-    const uint32_t high_mask = (1u << digits->high_bits) - 1, low_mask = (1u << digits->low_bits) - 1;
-    const uint32_t high_shift = digits->high_shift, low_shift = digits->low_shift;
-    memset(high, 0, sizeof *high << digits->high_bits);
-    memset(low, 0, sizeof *low << digits->low_bits);
-    if (digits->low_bits == 0) {
-        for (uint64_t i = begin; i < end; i++) high[FN(digit)(FN(key_at)(&from, &image, i), high_shift, high_mask)]++;
-        return;
-    }
-    for (uint64_t i = begin; i < end; i++) {
-        const KEY key = FN(key_at)(&from, &image, i);
-        high[FN(digit)(key, high_shift, high_mask)]++;
-        low[FN(digit)(key, low_shift, low_mask)]++;
+/* Blocks of keys alone are arrays like any other. */
+static inline bool FN(is_packed)(const struct sort_piece *piece) { return VALUE_NBYTES > 0 && piece->in_log; }
+
+ALWAYS_INLINE void FN(vary_piece)(struct sort_piece piece, struct sort_image image, KEY first, KEY *varying, bool in_log) {
+    KEY bits = 0;
+    for (uint32_t i = 0; i < piece.n; i++) bits = (KEY)(bits | (FN(piece_key)(&piece, &image, i, in_log) ^ first));
+    *varying = (KEY)(*varying | bits);
+}
+
+ALWAYS_INLINE void FN(count_digit)(struct sort_piece piece, struct sort_image image, uint32_t shift, uint32_t mask, uint32_t *counts,
+                                   bool in_log) {
+    UNROLLED for (uint32_t i = 0; i < piece.n; i++) counts[FN(digit)(FN(piece_key)(&piece, &image, i, in_log), shift, mask)]++;
+}
+
+ALWAYS_INLINE void FN(count_digits)(struct sort_piece piece, struct sort_image image, struct sort_digits digits, uint32_t *low,
+                                    uint32_t *high, bool in_log) {
+    const uint32_t high_mask = (1u << digits.high_bits) - 1, low_mask = (1u << digits.low_bits) - 1;
+    UNROLLED for (uint32_t i = 0; i < piece.n; i++) {
+        const KEY key = FN(piece_key)(&piece, &image, i, in_log);
+        high[FN(digit)(key, digits.high_shift, high_mask)]++;
+        low[FN(digit)(key, digits.low_shift, low_mask)]++;
     }
 }
 
-/* Spreads the range by one digit into the area. `next` [digit] turns from starts into ends. */
-static void FN(spread_in)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t shift, uint32_t bits, uint32_t *next) {
-    const struct sort_arrays from = leaf->from;
-    const struct sort_image image = leaf->image;
-    FN(item) *area = (FN(item) *)(void *)leaf->bench->area;
-    const uint32_t mask = (1u << bits) - 1;
-    for (uint64_t i = begin; i < end; i++) {
-        const FN(item) item = FN(load)(&from, &image, i);
+ALWAYS_INLINE void FN(spread_piece)(struct sort_piece piece, struct sort_image image, uint32_t shift, uint32_t mask, uint32_t *next,
+                                    FN(item) * area, bool in_log) {
+    UNROLLED for (uint32_t i = 0; i < piece.n; i++) {
+        FN(item) item = FN(item_at)(&piece, i, in_log);
+        item.key = FN(convert)(item.key, &image);
         area[next[FN(digit)(item.key, shift, mask)]++] = item;
     }
 }
 
+/* ---- the same for a source --------------------------------------------------------------------------------------------------- */
+
+/* Calls f with what is known of the source as constants: is it packed, and are its keys floats? Most are not, and need less conversion. */
+#define FOR_PIECE(f, piece, image, ...)                       \
+    do {                                                      \
+        const struct sort_image no_float = {(image).flip, 0}; \
+        if (FN(is_packed)(&(piece))) {                        \
+            if ((image).when_negative == 0)                   \
+                f(piece, no_float, __VA_ARGS__, true);        \
+            else                                              \
+                f(piece, image, __VA_ARGS__, true);           \
+        } else {                                              \
+            if ((image).when_negative == 0)                   \
+                f(piece, no_float, __VA_ARGS__, false);       \
+            else                                              \
+                f(piece, image, __VA_ARGS__, false);          \
+        }                                                     \
+    } while (0)
+
+/* The bits in which the keys differ. */
+static uint64_t FN(source_varying)(const struct sort_leaf *leaf) {
+    struct sort_reader reader = {.source = &leaf->source};
+    struct sort_piece piece;
+    KEY varying = 0, first = 0;
+    for (bool any = false; sort_next_piece(&reader, sizeof(FN(item)), &piece); any = true) {
+        if (!any) first = FN(piece_key)(&piece, &leaf->image, 0, FN(is_packed)(&piece));
+        FOR_PIECE(FN(vary_piece), piece, leaf->image, first, &varying);
+    }
+    return varying;
+}
+
+/* Counts the digits of every key in low, if there are two, and high. */
+static void FN(count_source)(const struct sort_leaf *leaf, const struct sort_digits *digits, uint32_t *low, uint32_t *high) {
+    struct sort_reader reader = {.source = &leaf->source};
+    struct sort_piece piece;
+    memset(high, 0, sizeof *high << digits->high_bits);
+    if (digits->low_bits > 0) memset(low, 0, sizeof *low << digits->low_bits);
+    while (sort_next_piece(&reader, sizeof(FN(item)), &piece)) {
+        if (digits->low_bits > 0)
+            FOR_PIECE(FN(count_digits), piece, leaf->image, *digits, low, high);
+        else
+            FOR_PIECE(FN(count_digit), piece, leaf->image, digits->high_shift, (1u << digits->high_bits) - 1, high);
+    }
+}
+
+/* Spreads the source by one digit into the area, as images. `next` [digit] turns from starts into ends. */
+static void FN(spread_in)(const struct sort_leaf *leaf, uint32_t shift, uint32_t bits, uint32_t *next) {
+    struct sort_reader reader = {.source = &leaf->source};
+    struct sort_piece piece;
+    FN(item) *area = (FN(item) *)(void *)leaf->area;
+    while (sort_next_piece(&reader, sizeof(FN(item)), &piece))
+        FOR_PIECE(FN(spread_piece), piece, leaf->image, shift, (1u << bits) - 1, next, area);
+}
+#undef FOR_PIECE
+
 /* Back from the area: spread by another digit, or as it is. */
-static void FN(spread_out)(const struct sort_leaf *leaf, uint64_t begin, uint32_t n, uint32_t shift, uint32_t bits, uint32_t *next) {
+static void FN(spread_out)(const struct sort_leaf *leaf, uint32_t shift, uint32_t bits, uint32_t *next) {
     const struct sort_arrays to = leaf->to;
     const struct sort_image image = leaf->image;
-    const FN(item) *area = (const FN(item) *)(const void *)leaf->bench->area;
-    const uint32_t mask = (1u << bits) - 1;
-    for (uint32_t i = 0; i < n; i++) FN(store)(&to, &image, begin + next[FN(digit)(area[i].key, shift, mask)]++, area[i]);
+    const FN(item) *area = (const FN(item) *)(const void *)leaf->area;
+    const uint32_t mask = (1u << bits) - 1, n = leaf->source.n;
+    const uint64_t begin = leaf->begin;
+    UNROLLED for (uint32_t i = 0; i < n; i++) FN(store)(&to, &image, begin + next[FN(digit)(area[i].key, shift, mask)]++, area[i]);
 }
 
-static void FN(copy_out)(const struct sort_leaf *leaf, uint64_t begin, uint32_t n) {
-    const struct sort_arrays to = leaf->to;
-    const struct sort_image image = leaf->image;
-    const FN(item) *area = (const FN(item) *)(const void *)leaf->bench->area;
-    for (uint32_t i = 0; i < n; i++) FN(store)(&to, &image, begin + i, area[i]);
+static void FN(copy_out)(const struct sort_leaf *leaf, uint32_t from, uint32_t until) {
+    const FN(item) *area = (const FN(item) *)(const void *)leaf->area;
+    for (uint32_t i = from; i < until; i++) FN(store)(&leaf->to, &leaf->image, leaf->begin + i, area[i]);
 }
 
-static void FN(leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, uint32_t hi);
+/* The source as it is, to `to`, which may be where it lies. */
+static void FN(copy_source)(const struct sort_leaf *leaf) {
+    if (leaf->source.nlogs > 0) {
+        FN(unload)(&leaf->to, leaf->begin, &leaf->source);
+        return;
+    }
+    const struct sort_arrays *from = &leaf->source.arrays;
+    FN(copy)(&leaf->to, from, leaf->begin, leaf->begin + leaf->source.n);
+}
 
-/* The range is sorted in place by the bits `above` bit hi: sorts each run that agrees in them by bits [lo, hi). */
-static void FN(finish_runs)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, uint32_t hi, uint64_t above) {
-    uint64_t run = begin;
-    KEY run_key = (KEY)(FN(key_at)(&leaf->from, &leaf->image, begin) & above);
-    for (uint64_t i = begin + 1; i < end; i++) {
-        const KEY key = (KEY)(FN(key_at)(&leaf->from, &leaf->image, i) & above);
+/* ---- leaves ------------------------------------------------------------------------------------------------------------------ */
+
+static void FN(leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi);
+
+/* Items [begin, end) of the range in `to` that a leaf has sorted by the bits from hi up: sorts them by [lo, hi). */
+static void FN(leaf_again)(const struct sort_leaf *leaf, uint32_t begin, uint32_t end, uint32_t lo, uint32_t hi) {
+    struct sort_leaf again = *leaf;
+    again.begin = leaf->begin + begin;
+    again.source = (struct sort_source){.arrays = leaf->to, .begin = again.begin, .n = end - begin};
+    FN(leaf)(&again, lo, hi);
+}
+
+/* The leaf is sorted in `to` by the bits `above` bit hi: sorts each run that agrees in them by bits [lo, hi). */
+static void FN(finish_runs)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi, uint64_t above) {
+    uint32_t run = 0;
+    KEY run_key = (KEY)(FN(key_at)(&leaf->to, &leaf->image, leaf->begin) & above);
+    for (uint32_t i = 1; i < leaf->source.n; i++) {
+        const KEY key = (KEY)(FN(key_at)(&leaf->to, &leaf->image, leaf->begin + i) & above);
         if (key == run_key) continue;
-        if (i - run > 1) FN(leaf)(leaf, run, i, lo, hi);
+        if (i - run > 1) FN(leaf_again)(leaf, run, i, lo, hi);
         run = i;
         run_key = key;
     }
-    if (end - run > 1) FN(leaf)(leaf, run, end, lo, hi);
+    if (leaf->source.n - run > 1) FN(leaf_again)(leaf, run, leaf->source.n, lo, hi);
 }
 
-#ifndef VALUE
-/* Spreads the range by one digit into columns of slots: key j of bucket d is slot [d / lanes][j][d % lanes], what is not there sorts last.
- * counts [nbuckets] become those of the buckets; keys too many for a column go to `late`. False if those are more than a few. */
-static bool FN(fill_columns)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t shift, uint32_t nbuckets,
-                             uint32_t *nlate) {
-    const struct sort_arrays from = leaf->from;
-    const struct sort_image image = leaf->image;
-    enum { lanes = SORT_LINE_NBYTES / sizeof(KEY) };
-    KEY *slots = (KEY *)(void *)leaf->bench->area, *late = (KEY *)(void *)leaf->bench->late;
-    uint32_t *counts = leaf->bench->ends;
-    const uint64_t late_max = (end - begin) / SORT_LATE_SHARE;
-    memset(counts, 0, nbuckets * sizeof *counts);
-    memset(slots, 0xff, (size_t)nbuckets * SORT_COLUMN_ITEMS * sizeof(KEY));
-    uint32_t n = 0;
-    for (uint64_t i = begin; i < end; i++) {
-        const KEY key = FN(key_at)(&from, &image, i);
-        const uint32_t d = FN(digit)(key, shift, nbuckets - 1), j = counts[d]++;
-        if (j < SORT_COLUMN_ITEMS) {
-            slots[(d / lanes * SORT_COLUMN_ITEMS + j) * lanes + d % lanes] = key;
-        } else {
-            if (n == late_max) return false;
-            late[n++] = key;
-        }
+static void FN(insertion)(const struct sort_leaf *leaf, uint64_t mask) {
+    FN(item) sorted[SORT_INSERTION_MAX];
+    const uint32_t n = leaf->source.n;
+    for (uint32_t i = 0; i < n; i++) {
+        const FN(item) item = FN(load)(&leaf->source.arrays, &leaf->image, leaf->source.begin + i);
+        uint32_t j = i;
+        for (; j > 0 && (sorted[j - 1].key & (KEY)mask) > (item.key & (KEY)mask); j--) sorted[j] = sorted[j - 1];
+        sorted[j] = item;
     }
-    *nlate = n;
-    return true;
+    for (uint32_t i = 0; i < n; i++) FN(store)(&leaf->to, &leaf->image, leaf->begin + i, sorted[i]);
 }
 
-/* Adds the late keys to the ends of their buckets, which are sorted anew. `extra`: their number so far, where the columns were. */
-static void FN(add_late)(const struct sort_leaf *leaf, uint64_t begin, uint32_t shift, uint32_t nbuckets, uint32_t nlate) {
-    const KEY *late = (const KEY *)(const void *)leaf->bench->late;
-    uint32_t *starts = leaf->bench->ends, *extra = (uint32_t *)(void *)leaf->bench->area;
-    for (uint32_t i = 0; i < nlate; i++) extra[FN(digit)(late[i], shift, nbuckets - 1)] = 0;
-    for (uint32_t i = 0; i < nlate; i++) {
-        const uint32_t d = FN(digit)(late[i], shift, nbuckets - 1);
-        const FN(item) item = {late[i]};
-        FN(store)(&leaf->to, &leaf->image, begin + starts[d] + SORT_COLUMN_ITEMS + extra[d]++, item);
-    }
-    for (uint32_t i = 0; i < nlate; i++) {
-        const uint32_t d = FN(digit)(late[i], shift, nbuckets - 1);
-        unsigned char *bucket = leaf->to.keys + (begin + starts[d]) * sizeof(KEY);
-        if (extra[d] > 0) leaf->vector->group(bucket, bucket, starts[d + 1] - starts[d], &leaf->image);
-        extra[d] = 0;
-    }
-}
-
-/* Keys sorted whole and alone: one digit spreads them into columns of a few keys, without counting first, and all columns of a block are
- * sorted at once, a lane each. False, with nothing written to `to`, if the keys are too unevenly spread. */
-static bool FN(leaf_by_columns)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t top) {
-    enum { lanes = SORT_LINE_NBYTES / sizeof(KEY), most = SORT_AREA_NBYTES / (SORT_COLUMN_ITEMS * sizeof(KEY)) };
-    const uint32_t n = (uint32_t)(end - begin), wanted = 1u << sort_bit_top(n / SORT_COLUMN_MEAN);
-    const uint32_t nbuckets = wanted < lanes ? lanes : wanted, bits = sort_bit_low(nbuckets);
-    if (nbuckets > most || top <= SORT_LEAF_BITS || top < bits) return false;
-    const uint32_t shift = top - bits;
-    uint32_t *counts = leaf->bench->ends, nlate;
-    if (!FN(fill_columns)(leaf, begin, end, shift, nbuckets, &nlate)) return false;
-    if (sort_longest(counts, nbuckets) > SORT_NETWORK_NBYTES / sizeof(KEY)) return false;
-    sort_sum_counts(counts, nbuckets);
-    counts[nbuckets] = n;
-    leaf->vector->columns(leaf->to.keys + begin * sizeof(KEY), leaf->bench->area, counts, nbuckets, &leaf->image);
-    FN(add_late)(leaf, begin, shift, nbuckets, nlate);
-    return true;
-}
-#endif
-
-static void FN(leaf)(const struct sort_leaf *leaf, uint64_t begin, uint64_t end, uint32_t lo, uint32_t hi) {
-    const uint32_t n = (uint32_t)(end - begin);
-    const uint64_t mask = sort_low_bits(hi) & ~sort_low_bits(lo);
-    if (leaf->vector && n <= SORT_NETWORK_NBYTES / sizeof(KEY)) {
-        leaf->vector->group(leaf->to.keys + begin * sizeof(KEY), leaf->from.keys + begin * sizeof(KEY), n, &leaf->image);
-        return;
-    }
-    if (n <= SORT_INSERTION_MAX) {
-        FN(insertion)(leaf, begin, end, mask);
-        return;
-    }
-    const uint64_t varying = FN(varying)(&leaf->from, &leaf->image, begin, end, 1) & mask;
-    if (varying == 0) {
-        FN(copy)(&leaf->to, &leaf->from, begin, end);
-        return;
-    }
-#ifndef VALUE
-    if (leaf->vector && FN(leaf_by_columns)(leaf, begin, end, sort_bit_top(varying))) return;
-#endif
+static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, uint32_t lo, uint64_t mask) {
+    const uint32_t n = leaf->source.n;
     const struct sort_digits digits = sort_leaf_digits(varying, n);
-    uint32_t *high_ends = leaf->bench->ends + SORT_LEAF_BUCKETS, *low_ends = leaf->bench->ends;
-    FN(count_leaf)(leaf, begin, end, &digits);
-    sort_sum_counts(high_ends, 1u << digits.high_bits);
+    uint32_t *low = leaf->bench->low, *high = leaf->bench->high;
+    FN(count_source)(leaf, &digits, low, high);
+    sort_sum_counts(high, 1u << digits.high_bits, n);
     if (digits.low_bits > 0) {
-        sort_sum_counts(low_ends, 1u << digits.low_bits);
-        FN(spread_in)(leaf, begin, end, digits.low_shift, digits.low_bits, low_ends);
-        FN(spread_out)(leaf, begin, n, digits.high_shift, digits.high_bits, high_ends);
+        sort_sum_counts(low, 1u << digits.low_bits, n);
+        FN(spread_in)(leaf, digits.low_shift, digits.low_bits, low);
+        FN(spread_out)(leaf, digits.high_shift, digits.high_bits, high);
     } else {
-        FN(spread_in)(leaf, begin, end, digits.high_shift, digits.high_bits, high_ends);
-        FN(copy_out)(leaf, begin, n);
+        FN(spread_in)(leaf, digits.high_shift, digits.high_bits, high);
+        FN(copy_out)(leaf, 0, n);
     }
     if ((varying & sort_low_bits(digits.low_shift)) == 0) return;
-    const struct sort_leaf again = {leaf->to, leaf->to, leaf->image, leaf->bench, leaf->vector};
-    FN(finish_runs)(&again, begin, end, lo, digits.low_shift, mask & ~sort_low_bits(digits.low_shift));
+    FN(finish_runs)(leaf, lo, digits.low_shift, mask & ~sort_low_bits(digits.low_shift));
+}
+
+#ifndef VALUE
+/* Keys sorted whole and alone, which differ in bits `varying` at most. A bucket too long for the network is a leaf of its own, in the part
+ * of the area that was its. False, with nothing written to `to`, if there is no room for the counts. */
+static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying) {
+    const uint32_t most = SORT_GROUP_NBYTES / sizeof(KEY);
+    const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
+    const uint32_t nbuckets = 1u << digits.high_bits;
+    uint32_t *bounds = leaf->table;
+    if (leaf->table_items < nbuckets + 1) return false;
+    bounds[0] = 0;
+    FN(count_source)(leaf, &digits, NULL, bounds + 1);
+    uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, most);
+    FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
+    leaf->vector->buckets(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->area, bounds, nbuckets, &leaf->image);
+    struct sort_leaf again = *leaf;
+    again.table += nbuckets + 1;
+    again.table_items -= nbuckets + 1;
+    for (uint32_t d = 0; nbig > 0; d++) {
+        if (bounds[d + 1] - bounds[d] <= most) continue;
+        FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
+        again.area = leaf->area + bounds[d] * sizeof(KEY);
+        FN(leaf_again)(&again, bounds[d], bounds[d + 1], 0, digits.high_shift);
+        nbig--;
+    }
+    return true;
+}
+#endif
+
+/* A leaf of a few items, which lie together. */
+static void FN(tiny_leaf)(const struct sort_leaf *leaf, uint64_t mask) {
+    const struct sort_source *source = &leaf->source;
+    if (leaf->vector)
+        leaf->vector->group(leaf->to.keys + leaf->begin * sizeof(KEY), source->arrays.keys + source->begin * sizeof(KEY), source->n,
+                            &leaf->image);
+    else
+        FN(insertion)(leaf, mask);
+}
+
+static void FN(leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi) {
+    const uint32_t n = leaf->source.n;
+    const uint64_t mask = sort_low_bits(hi) & ~sort_low_bits(lo);
+    const bool in_log = leaf->source.nlogs > 0;
+    if (n <= (leaf->vector ? SORT_GROUP_NBYTES / sizeof(KEY) : SORT_INSERTION_MAX)) {
+        if (in_log) FN(unload)(&leaf->to, leaf->begin, &leaf->source);
+        if (in_log)
+            FN(leaf_again)(leaf, 0, n, lo, hi);
+        else
+            FN(tiny_leaf)(leaf, mask);
+        return;
+    }
+#ifndef VALUE
+    /* The keys of a bucket are seldom alike in more than its digit: that they are not is seen soon enough. */
+    if (leaf->vector && in_log && FN(leaf_by_networks)(leaf, mask)) return;
+#endif
+    const uint64_t varying = FN(source_varying)(leaf) & mask;
+    if (varying == 0) {
+        FN(copy_source)(leaf);
+        return;
+    }
+#ifndef VALUE
+    if (leaf->vector && !(in_log && sort_bit_top(varying) == hi) && FN(leaf_by_networks)(leaf, varying)) return;
+#endif
+    FN(leaf_by_digits)(leaf, varying, lo, mask);
 }

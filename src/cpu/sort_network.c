@@ -1,16 +1,16 @@
 /* sort_network.c: sorting networks in AVX-512 registers: the last step of a leaf of keys alone, and whole sorts of a few keys.
  *
- * columns: a bucket of up to 16 keys in each lane of 16 registers. 60 comparators, each a minimum and a maximum of two registers, sort all
- * lanes at once, with no shuffle; a transposition then turns lanes into rows that are written one after the other.
+ * buckets: 16 rows of up to 16 keys are transposed, so that each lane of 16 registers has a bucket. 60 comparators, each a minimum and a
+ * maximum of two registers, sort all lanes at once, with no shuffle; transposed back, rows are written one after the other.
  *
- *        v[0]  3 7 5 ..        v[0]  1 2 5 ..        rows  1 3 4 | 2 7 | 5
- *        v[1]  1 2 - ..   ->   v[1]  3 7 - ..   ->   (a bucket is as long as its count says; - sorts last)
- *        v[2]  4 - - ..        v[2]  4 - - ..
+ *        rows  3 1      columns  3 7 5 ..      1 2 5 ..      rows  1 3
+ *              7 2 4   ->        1 2 - ..  ->  3 4 - ..  ->        2 4 7      (a bucket is as long as its count says; - sorts last)
+ *              5                 - 4 - ..      - 7 - ..            5
  *
  * group: up to 256 bytes of keys in four registers, by a bitonic network: each stage compares every lane with the lane whose number differs
  * by the bits of x, the lower one keeping the smaller key; two sorted registers are merged by comparing one with the other reversed.
  *
- * No branch depends on a key. Cost of columns: about 2 instructions a key of half-filled columns, where insertion has a misprediction a
+ * No branch depends on a key. Cost of buckets: about 3 instructions a key of half-filled ones, where insertion has a misprediction a
  * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same. Sources: Batcher,
  * Sorting networks and their applications, 1968; Knuth, TAOCP 3, 5.3.4; Bramas, A novel hybrid quicksort algorithm vectorized using
  * AVX-512, 2017. */
@@ -43,7 +43,7 @@
     X(6, 7) X(8, 9)
 /* clang-format on */
 
-/* ---- from columns to rows ---------------------------------------------------------------------------------------------------- */
+/* ---- transposition ----------------------------------------------------------------------------------------------------------- */
 
 /* Four registers of four 128-bit parts, transposed: to[stride * l] = part l of a, b, c, d. */
 TARGET static inline void transpose_parts(__m512i *to, uint32_t stride, __m512i a, __m512i b, __m512i c, __m512i d) {
@@ -55,32 +55,41 @@ TARGET static inline void transpose_parts(__m512i *to, uint32_t stride, __m512i 
     to[3 * stride] = _mm512_shuffle_i32x4(ab_odd, cd_odd, 0xdd);
 }
 
-/* rows[i]: lane i of v[0], v[1], ... v[15]. */
-TARGET static inline void transpose_u32(__m512i rows[16], const __m512i v[16]) {
-    __m512i u[16]; /* part l of u[4 * i + c]: lane 4 * l + c of v[4 * i] ... v[4 * i + 3] */
+/* to[i]: lane i of from[0], from[1], ... from[15]. */
+TARGET static inline void transpose16(__m512i to[16], const __m512i from[16]) {
+    __m512i u[16]; /* part l of u[4 * i + c]: lane 4 * l + c of from[4 * i] ... from[4 * i + 3] */
     UNROLL for (uint32_t i = 0; i < 16; i += 4) {
-        const __m512i low01 = _mm512_unpacklo_epi32(v[i], v[i + 1]), high01 = _mm512_unpackhi_epi32(v[i], v[i + 1]);
-        const __m512i low23 = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]), high23 = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
+        const __m512i low01 = _mm512_unpacklo_epi32(from[i], from[i + 1]), high01 = _mm512_unpackhi_epi32(from[i], from[i + 1]);
+        const __m512i low23 = _mm512_unpacklo_epi32(from[i + 2], from[i + 3]), high23 = _mm512_unpackhi_epi32(from[i + 2], from[i + 3]);
         u[i] = _mm512_unpacklo_epi64(low01, low23);
         u[i + 1] = _mm512_unpackhi_epi64(low01, low23);
         u[i + 2] = _mm512_unpacklo_epi64(high01, high23);
         u[i + 3] = _mm512_unpackhi_epi64(high01, high23);
     }
-    UNROLL for (uint32_t c = 0; c < 4; c++) transpose_parts(rows + c, 4, u[c], u[4 + c], u[8 + c], u[12 + c]);
+    UNROLL for (uint32_t c = 0; c < 4; c++) transpose_parts(to + c, 4, u[c], u[4 + c], u[8 + c], u[12 + c]);
 }
 
-/* rows[2 * i], rows[2 * i + 1]: lane i of v[0] ... v[7], and of v[8] ... v[15]. */
-TARGET static inline void transpose_u64(__m512i rows[16], const __m512i v[16]) {
-    __m512i u[16]; /* part l of u[2 * i + c]: lane 2 * l + c of v[2 * i], v[2 * i + 1] */
-    UNROLL for (uint32_t i = 0; i < 16; i += 2) {
-        u[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);
-        u[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]);
+/* to[to_stride * i]: lane i of from[0], from[stride], ... from[7 * stride]. */
+TARGET static inline void transpose8(__m512i *to, uint32_t to_stride, const __m512i *from, uint32_t stride) {
+    __m512i u[8]; /* part l of u[2 * i + c]: lane 2 * l + c of the two from 2 * i on */
+    UNROLL for (uint32_t i = 0; i < 8; i += 2) {
+        u[i] = _mm512_unpacklo_epi64(from[i * stride], from[(i + 1) * stride]);
+        u[i + 1] = _mm512_unpackhi_epi64(from[i * stride], from[(i + 1) * stride]);
     }
-    UNROLL for (uint32_t half = 0; half < 2; half++) {
-        const __m512i *h = u + 8 * half;
-        transpose_parts(rows + half, 4, h[0], h[2], h[4], h[6]);
-        transpose_parts(rows + half + 2, 4, h[1], h[3], h[5], h[7]);
-    }
+    transpose_parts(to, 2 * to_stride, u[0], u[2], u[4], u[6]);
+    transpose_parts(to + to_stride, 2 * to_stride, u[1], u[3], u[5], u[7]);
+}
+
+/* Row i has the keys of bucket i, in one register or, with 8 lanes, in two; column j has key j of every bucket. */
+TARGET static inline void columns_u32(__m512i columns[16], const __m512i rows[16]) { transpose16(columns, rows); }
+TARGET static inline void rows_u32(__m512i rows[16], const __m512i columns[16]) { transpose16(rows, columns); }
+TARGET static inline void columns_u64(__m512i columns[16], const __m512i rows[16]) {
+    transpose8(columns, 1, rows, 2);
+    transpose8(columns + 8, 1, rows + 1, 2);
+}
+TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) {
+    transpose8(rows, 2, columns, 1);
+    transpose8(rows + 1, 2, columns + 8, 1);
 }
 
 /* ---- two widths -------------------------------------------------------------------------------------------------------------- */
@@ -90,7 +99,7 @@ TARGET static inline void transpose_u64(__m512i rows[16], const __m512i v[16]) {
 #define MASK                    __mmask16
 #define LANES                   16u
 #define SPLAT(x)                _mm512_set1_epi32((int)(x))
-#define LOAD(mask, at)          _mm512_maskz_loadu_epi32(mask, at)
+#define LOAD(v, mask, at)       _mm512_mask_loadu_epi32(v, mask, at)
 #define STORE(at, mask, v)      _mm512_mask_storeu_epi32(at, mask, v)
 #define SELECT(a, mask, b)      _mm512_mask_mov_epi32(a, mask, b)
 #define MIN(a, b)               _mm512_min_epu32(a, b)
@@ -99,6 +108,9 @@ TARGET static inline void transpose_u64(__m512i rows[16], const __m512i v[16]) {
 #define PERMUTE(lanes, v)       _mm512_permutexvar_epi32(lanes, v)
 #define LANE_NUMBERS            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define SIGNS(v)                _mm512_srai_epi32(v, 31)
+#define LESS(a, b)              _mm512_cmplt_epi32_mask(a, b)
+#define LOAD_U32(at)            _mm512_loadu_si512(at)
+#define SUBTRACT(a, b)          _mm512_sub_epi32(a, b)
 #include "sort_network_tmpl.h"
 
 #define KEY                     uint64_t
@@ -106,7 +118,7 @@ TARGET static inline void transpose_u64(__m512i rows[16], const __m512i v[16]) {
 #define MASK                    __mmask8
 #define LANES                   8u
 #define SPLAT(x)                _mm512_set1_epi64((long long)(x))
-#define LOAD(mask, at)          _mm512_maskz_loadu_epi64(mask, at)
+#define LOAD(v, mask, at)       _mm512_mask_loadu_epi64(v, mask, at)
 #define STORE(at, mask, v)      _mm512_mask_storeu_epi64(at, mask, v)
 #define SELECT(a, mask, b)      _mm512_mask_mov_epi64(a, mask, b)
 #define MIN(a, b)               _mm512_min_epu64(a, b)
@@ -115,6 +127,9 @@ TARGET static inline void transpose_u64(__m512i rows[16], const __m512i v[16]) {
 #define PERMUTE(lanes, v)       _mm512_permutexvar_epi64(lanes, v)
 #define LANE_NUMBERS            _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
 #define SIGNS(v)                _mm512_srai_epi64(v, 63)
+#define LESS(a, b)              _mm512_cmplt_epi64_mask(a, b)
+#define LOAD_U32(at)            _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(at)))
+#define SUBTRACT(a, b)          _mm512_sub_epi64(a, b)
 #include "sort_network_tmpl.h"
 
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {

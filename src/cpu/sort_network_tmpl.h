@@ -59,30 +59,39 @@ TARGET static inline __m512i FN(unconvert)(__m512i key, const struct sort_image 
 }
 
 /* The lanes of register r that hold some of n keys. */
-static inline MASK FN(lanes_of)(uint32_t n, uint32_t r) {
-    if (n <= r * LANES) return 0;
-    return n >= (r + 1) * LANES ? (MASK)0xffff : (MASK)((1u << (n - r * LANES)) - 1);
-}
+TARGET static inline MASK FN(lanes_of)(uint32_t n, uint32_t r) { return LESS(LANE_NUMBERS, SPLAT((int32_t)(n - r * LANES))); }
 
 /* What is not there sorts last. */
-TARGET static inline __m512i FN(load)(const KEY *from, uint32_t n, uint32_t r, const struct sort_image *image) {
+TARGET static inline __m512i FN(load)(const KEY *from, uint32_t n, uint32_t r) {
+    return LOAD(SPLAT(-1), FN(lanes_of)(n, r), from + r * LANES);
+}
+
+TARGET static inline __m512i FN(load_raw)(const KEY *from, uint32_t n, uint32_t r, const struct sort_image *image) {
     const MASK lanes = FN(lanes_of)(n, r);
-    return SELECT(SPLAT(-1), lanes, FN(convert)(LOAD(lanes, from + r * LANES), image));
+    return SELECT(SPLAT(-1), lanes, FN(convert)(LOAD(SPLAT(0), lanes, from + r * LANES), image));
 }
 
 TARGET static inline void FN(store)(KEY *to, uint32_t n, uint32_t r, __m512i v, const struct sort_image *image) {
     STORE(to + r * LANES, FN(lanes_of)(n, r), FN(unconvert)(v, image));
 }
 
+/* `from` has images, n of them. */
+TARGET static void FN(sort_images)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image) {
+    __m512i v[4] = {FN(load)(from, n, 0), FN(load)(from, n, 1), FN(load)(from, n, 2), FN(load)(from, n, 3)};
+    FN(sort4)(v);
+    for (uint32_t r = 0; r < 4; r++) FN(store)(to, n, r, v[r], image);
+}
+
 TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const struct sort_image *image) {
     if (n <= 2 * LANES) {
-        __m512i v[2] = {FN(load)(from, n, 0, image), FN(load)(from, n, 1, image)};
+        __m512i v[2] = {FN(load_raw)(from, n, 0, image), FN(load_raw)(from, n, 1, image)};
         FN(sort2)(v);
         FN(store)(to, n, 0, v[0], image);
         FN(store)(to, n, 1, v[1], image);
         return;
     }
-    __m512i v[4] = {FN(load)(from, n, 0, image), FN(load)(from, n, 1, image), FN(load)(from, n, 2, image), FN(load)(from, n, 3, image)};
+    __m512i v[4] = {FN(load_raw)(from, n, 0, image), FN(load_raw)(from, n, 1, image), FN(load_raw)(from, n, 2, image),
+                    FN(load_raw)(from, n, 3, image)};
     FN(sort4)(v);
     FN(store)(to, n, 0, v[0], image);
     FN(store)(to, n, 1, v[1], image);
@@ -90,7 +99,7 @@ TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const 
     FN(store)(to, n, 3, v[3], image);
 }
 
-/* ---- columns ----------------------------------------------------------------------------------------------------------------- */
+/* ---- buckets ------------------------------------------------------------------------------------------------------------------ */
 
 TARGET static inline void FN(order)(__m512i *a, __m512i *b) {
     const __m512i low = MIN(*a, *b);
@@ -105,23 +114,66 @@ TARGET static inline void FN(sort_columns)(__m512i v[16]) {
 #undef X
 }
 
-/* Writes the first keys of a bucket, as many as it has and at most 16; v[r] has those from r * LANES. */
-TARGET static inline void FN(store_bucket)(KEY *to, const uint32_t *starts, uint32_t d, const __m512i *v, const struct sort_image *image) {
-    const uint32_t n = starts[d + 1] - starts[d];
-    FN(store)(to + starts[d], n, 0, v[0], image);
-    if (LANES == 8 && n > LANES) FN(store)(to + starts[d], n, 1, v[1], image);
+enum { FN(nregisters) = 16 / LANES }; /* of a row */
+
+/* Of LANES buckets that begin at bounds[0], bounds[1], ... */
+TARGET static inline __m512i FN(lengths_of)(const uint32_t *bounds) { return SUBTRACT(LOAD_U32(bounds + 1), LOAD_U32(bounds)); }
+
+/* Writes rows of 16 keys to where their buckets begin, in turn: what is too much of one is overwritten by the next. */
+TARGET static inline void FN(store_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
+    UNROLL for (uint32_t i = 0; i < 16; i++)
+        _mm512_storeu_si512(to + bounds[i / FN(nregisters)] + i % FN(nregisters) * LANES, FN(unconvert)(rows[i], image));
 }
 
-TARGET static void FN(sort_buckets)(void *to, const void *slots, const uint32_t *starts, uint32_t nbuckets,
-                                    const struct sort_image *image) {
-    for (uint32_t d = 0; d < nbuckets; d += LANES) {
-        const KEY *block = (const KEY *)slots + d * 16;
-        __m512i v[16], rows[16];
-        UNROLL for (uint32_t i = 0; i < 16; i++) v[i] = _mm512_load_si512(block + i * LANES);
-        FN(sort_columns)(v);
-        FN(transpose)(rows, v);
-        UNROLL for (uint32_t i = 0; i < LANES; i++) FN(store_bucket)(to, starts, d + i, rows + i * 16 / LANES, image);
+/* The same without a key too much, for the end of the array. (An empty store there may touch a page that is not ours, which costs an AMD
+ * processor some hundred cycles.) */
+TARGET static void FN(store_last_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
+    for (uint32_t i = 0; i < 16; i++) {
+        const uint32_t d = i / FN(nregisters), r = i % FN(nregisters), length = bounds[d + 1] - bounds[d];
+        if (length > r * LANES) FN(store)(to + bounds[d], length, r, rows[i], image);
     }
+}
+
+/* Sorts those of LANES buckets that are longer than a row, in groups. */
+TARGET static void FN(sort_long_buckets)(KEY *to, const KEY *from, const uint32_t *bounds, const struct sort_image *image) {
+    for (uint32_t i = 0; i < LANES; i++) {
+        const uint32_t length = bounds[i + 1] - bounds[i];
+        if (length > SORT_NETWORK_KEYS && length <= 4 * LANES) FN(sort_images)(to + bounds[i], from + bounds[i], length, image);
+    }
+}
+
+/* image: of which the compiler may know that there are no floats. */
+TARGET ALWAYS_INLINE void FN(sort_buckets_as)(KEY *to, const KEY *from, const uint32_t *bounds, uint32_t nbuckets,
+                                              const struct sort_image *image) {
+    const uint32_t *const end = bounds + nbuckets, n = *end;
+    for (; bounds < end; bounds += LANES) {
+        if (bounds[LANES] == bounds[0]) continue;
+        __m512i columns[16], rows[16];
+        KEY lengths[LANES];
+        _mm512_storeu_si512(lengths, FN(lengths_of)(bounds));
+        UNROLL for (uint32_t i = 0; i < 16; i++) {
+            const uint32_t d = i / FN(nregisters), r = i % FN(nregisters);
+            const MASK lanes = LESS(LANE_NUMBERS, SPLAT(lengths[d] - r * LANES));
+            rows[i] = LOAD(SPLAT(-1), lanes, from + bounds[d] + r * LANES);
+        }
+        const bool any_long = LESS(SPLAT(SORT_NETWORK_KEYS), FN(lengths_of)(bounds)) != 0;
+        FN(columns)(columns, rows);
+        FN(sort_columns)(columns);
+        FN(rows)(rows, columns);
+        if (bounds[LANES] + SORT_NETWORK_KEYS <= n)
+            FN(store_rows)(to, bounds, rows, image);
+        else
+            FN(store_last_rows)(to, bounds, rows, image);
+        if (any_long) FN(sort_long_buckets)(to, from, bounds, image);
+    }
+}
+
+TARGET static void FN(sort_buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image) {
+    const struct sort_image no_float = {image->flip, 0};
+    if (image->when_negative == 0)
+        FN(sort_buckets_as)(to, area, bounds, nbuckets, &no_float);
+    else
+        FN(sort_buckets_as)(to, area, bounds, nbuckets, image);
 }
 
 static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets)};
@@ -140,3 +192,6 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets)};
 #undef PERMUTE
 #undef LANE_NUMBERS
 #undef SIGNS
+#undef LESS
+#undef LOAD_U32
+#undef SUBTRACT

@@ -1,0 +1,289 @@
+/* sort_run.c: a radix sort in progress: which bits are split by, and which thread takes which bucket. sort.c has the picture.
+ *
+ * A split is one pass by one task or, a chunk each, by all; buckets that are leaves then go to whoever is free; those that are not are
+ * sorted by one task each, or by all again if one is larger than a fair share. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "sort_kernels.h"
+
+/* A range that is yet to be sorted by bits [lo, hi), as the level-th split of its items. */
+struct bucket {
+    uint64_t begin, end;
+    uint32_t lo, hi, level;
+};
+
+static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) { return (void *)(s->benches + task * s->bench_nbytes); }
+
+static const struct sort_arrays *source_of(const struct sorter *s, const struct bucket *b) { return b->level == 0 ? &s->in : &s->out; }
+
+static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task) {
+    struct sort_bench *bench = bench_of(s, task);
+    const struct sort_leaf leaf = {.source = *source,
+                                   .to = s->out,
+                                   .begin = b->begin,
+                                   .image = s->image,
+                                   .bench = bench,
+                                   .area = bench->area,
+                                   .table = (uint32_t *)(void *)(s->tables + task * s->table_nbytes),
+                                   .table_items = s->table_nbytes / sizeof(uint32_t),
+                                   .vector = s->vector};
+    s->kernel->leaf(&leaf, b->lo, b->hi);
+}
+
+/* ---- one split, by one task or by all ---------------------------------------------------------------------------------------- */
+
+/* Task i of ntasks has the chunk [begin + i * chunk, ...) and bench first_bench + i. */
+struct split_job {
+    const struct sorter *s;
+    struct sort_split split;
+    uint64_t begin, end, chunk, mask;
+    uint32_t first_bench, ntasks;
+    atomic_uint orders; /* bit 1 << o: a chunk is in enum sort_order o */
+};
+
+static void run_tasks(struct split_job *job, void (*task)(void *, uint32_t)) {
+    if (job->ntasks == 1)
+        task(job, 0);
+    else
+        cpu_run(job->s->ctx, task, job, job->ntasks);
+}
+
+static uint64_t chunk_begin(const struct split_job *job, uint32_t i) { return min_u64(job->end, job->begin + i * job->chunk); }
+
+static void vary_task(void *arg, uint32_t i) {
+    struct split_job *job = arg;
+    const uint64_t begin = chunk_begin(job, i), end = chunk_begin(job, i + 1);
+    struct sort_bench *bench = bench_of(job->s, job->first_bench + i);
+    bench->varying = begin < end ? job->s->kernel->varying(&job->split.from, &job->split.image, begin, end, 1) : 0;
+}
+
+static void split_task(void *arg, uint32_t i) {
+    struct split_job *job = arg;
+    const uint64_t begin = chunk_begin(job, i), end = chunk_begin(job, i + 1);
+    struct sort_bench *bench = bench_of(job->s, job->first_bench + i);
+    bench->varying = job->s->kernel->split(&job->split, begin, end, bench);
+}
+
+static void copy_task(void *arg, uint32_t i) {
+    const struct split_job *job = arg;
+    const uint64_t begin = chunk_begin(job, i), end = chunk_begin(job, i + 1);
+    if (begin < end) job->s->kernel->copy(&job->s->out, &job->split.from, begin, end);
+}
+
+static void reverse_task(void *arg, uint32_t i) {
+    const struct split_job *job = arg;
+    const uint64_t half = (job->end + 1) / 2, begin = min_u64(half, chunk_begin(job, i)), end = min_u64(half, chunk_begin(job, i + 1));
+    job->s->kernel->reverse(&job->s->out, &job->split.from, job->end, begin, end);
+}
+
+/* Chunks overlap by an item. */
+static void order_task(void *arg, uint32_t i) {
+    struct split_job *job = arg;
+    const uint64_t begin = chunk_begin(job, i), end = min_u64(job->end, chunk_begin(job, i + 1) + 1);
+    const enum sort_order order = job->s->kernel->order(&job->split.from, &job->split.image, begin, end, job->mask);
+    if (end - begin > 1) atomic_fetch_or_explicit(&job->orders, 1u << order, memory_order_relaxed); /* cpu_run orders the rest */
+}
+
+static struct split_job job_of(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks) {
+    const uint64_t n = b->end - b->begin;
+    return (struct split_job){
+        .s = s,
+        .split = {.from = *source_of(s, b), .image = s->image, .stream = n >= SORT_STREAM_NBYTES / s->kernel->item_nbytes},
+        .begin = b->begin,
+        .end = b->end,
+        .chunk = (n + ntasks - 1) / ntasks,
+        .mask = sort_low_bits(b->hi) & ~sort_low_bits(b->lo),
+        .first_bench = task,
+        .ntasks = ntasks};
+}
+
+/* The bits in which the keys differ, after a task on each chunk has found those of its own. */
+static uint64_t join_varying(const struct split_job *job) {
+    uint64_t varying = job->s->kernel->varying(&job->split.from, &job->split.image, job->begin, job->end, job->chunk);
+    for (uint32_t i = 0; i < job->ntasks; i++) varying |= bench_of(job->s, job->first_bench + i)->varying;
+    return varying & job->mask;
+}
+
+static uint64_t find_varying(struct split_job *job) {
+    run_tasks(job, vary_task);
+    return join_varying(job);
+}
+
+/* Whole lines, as many as the area has for each bucket beside the one between blocks, but no more than an eighth of the bucket. */
+static void size_blocks(const struct split_job *job) {
+    const uint64_t nbuckets = UINT64_C(1) << job->split.bits, line_items = SORT_LINE_NBYTES / job->s->kernel->item_nbytes;
+    const uint64_t room = SORT_AREA_NBYTES / SORT_LINE_NBYTES / nbuckets - 1, least = SORT_BLOCK_MIN_NBYTES / SORT_LINE_NBYTES;
+    const uint64_t wanted = max_u64(least, (job->end - job->begin) / job->ntasks / nbuckets / 8 / line_items);
+    for (uint32_t i = 0; i < job->ntasks; i++) {
+        struct sort_log *log = &bench_of(job->s, job->first_bench + i)->log;
+        log->block_items = (uint32_t)(min_u64(room, wanted) * line_items);
+        log->nblocks = 0;
+    }
+}
+
+/* Enough for leaves in L2, but no more than a split does best, if larger leaves are possible. */
+static uint32_t split_bits(const struct sorter *s, uint64_t n) {
+    uint32_t bits = sort_bit_top(n / (s->kernel->leaf_items / 2) | 1);
+    if (bits > SORT_SPLIT_BEST_BITS) bits = sort_bit_top(n / (s->leaf_items / 2) | 1);
+    if (bits < SORT_SPLIT_BEST_BITS && n >> SORT_SPLIT_BEST_BITS > s->kernel->leaf_items / 2) bits = SORT_SPLIT_BEST_BITS;
+    return bits < SORT_SPLIT_MIN_BITS ? SORT_SPLIT_MIN_BITS : bits > SORT_SPLIT_MAX_BITS ? SORT_SPLIT_MAX_BITS : bits;
+}
+
+/* Splits into the logs by the digit below the common prefix: false if the keys do not differ at all. The highest bit that differs is known
+ * for certain only when all keys have been read; a sample of them guesses it well enough that they are seldom read again. */
+static bool split_by_digit(struct split_job *job, const struct bucket *b) {
+    const uint64_t n = b->end - b->begin;
+    const uint32_t bits = split_bits(job->s, n);
+    uint64_t guess = job->s->kernel->varying(&job->split.from, &job->split.image, b->begin, b->end, n / 256 + 1) & job->mask;
+    if (guess == 0) guess = find_varying(job);
+    if (guess == 0) return false;
+    for (;;) {
+        const uint32_t top = sort_bit_top(guess);
+        job->split.bits = top - b->lo < bits ? top - b->lo : bits;
+        job->split.shift = top - job->split.bits;
+        size_blocks(job);
+        run_tasks(job, split_task);
+        if (sort_bit_top(join_varying(job)) <= top) return true;
+        guess = find_varying(job);
+    }
+}
+
+/* Splits a bucket; `sub` becomes the common part of its sub-buckets, whose bounds are bounds[level]. Returns their number, 0 if the bucket
+ * was sorted instead. */
+static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks, struct bucket *sub) {
+    struct split_job job = job_of(s, b, task, ntasks);
+    if (b->lo == b->hi || !split_by_digit(&job, b)) {
+        run_tasks(&job, copy_task);
+        return 0;
+    }
+    *sub = (struct bucket){.lo = b->lo, .hi = job.split.shift, .level = b->level + 1};
+    uint64_t *bounds = bench_of(s, task)->bounds[b->level];
+    bounds[0] = b->begin;
+    for (uint32_t d = 0; d < 1u << job.split.bits; d++) {
+        bounds[d + 1] = bounds[d];
+        for (uint32_t i = 0; i < ntasks; i++) bounds[d + 1] += bench_of(s, task + i)->log.counts[d];
+    }
+    return 1u << job.split.bits;
+}
+
+/* The whole input, if it is in order or in the opposite one, in one pass; false if it is neither, or if its first keys are all the same:
+ * whether all are is found out soon enough. */
+static bool sort_ordered(const struct sorter *s, const struct bucket *b) {
+    struct split_job job = job_of(s, b, 0, s->ntasks);
+    const uint64_t sample = min_u64(b->end, SORT_ORDER_SAMPLE);
+    if ((s->kernel->varying(&s->in, &s->image, 0, sample, 1) & job.mask) == 0) return false;
+    if (s->kernel->order(&s->in, &s->image, 0, sample, job.mask) == SORT_MIXED) return false;
+    atomic_init(&job.orders, 0);
+    run_tasks(&job, order_task);
+    const uint32_t orders = atomic_load_explicit(&job.orders, memory_order_relaxed);
+    if (orders == 1u << SORT_ASCENDING)
+        run_tasks(&job, copy_task);
+    else if (orders == 1u << SORT_DESCENDING)
+        run_tasks(&job, reverse_task);
+    else
+        return false;
+    return true;
+}
+
+/* ---- buckets to threads ------------------------------------------------------------------------------------------------------ */
+
+/* Bucket d of a split that tasks [first_bench, first_bench + nlogs) have made: a leaf, or, if it is too large, brought together. */
+static void finish_bucket(const struct sorter *s, struct bucket *sub, const uint64_t *bounds, uint32_t d, uint32_t first_bench,
+                          uint32_t nlogs, uint32_t task) {
+    const uint64_t n = bounds[d + 1] - bounds[d];
+    const struct sort_source source = {
+        .n = (uint32_t)n, .nlogs = nlogs, .bucket = d, .benches = (void *)bench_of(s, first_bench), .bench_nbytes = s->bench_nbytes};
+    sub->begin = bounds[d];
+    sub->end = bounds[d + 1];
+    if (n > s->leaf_items)
+        s->kernel->unload(&s->out, sub->begin, &source);
+    else if (n > 0)
+        sort_leaf(s, sub, &source, task);
+}
+
+static void sort_serially(const struct sorter *s, const struct bucket *b, uint32_t task) {
+    const uint64_t leaf_items = s->leaf_items;
+    if (b->end - b->begin <= leaf_items) {
+        const struct sort_source source = {.arrays = *source_of(s, b), .begin = b->begin, .n = (uint32_t)(b->end - b->begin)};
+        sort_leaf(s, b, &source, task);
+        return;
+    }
+    struct bucket sub;
+    const uint32_t nbuckets = split_bucket(s, b, task, 1, &sub);
+    const uint64_t *bounds = bench_of(s, task)->bounds[b->level];
+    for (uint32_t d = 0; d < nbuckets; d++) finish_bucket(s, &sub, bounds, d, task, 1, task);
+    for (uint32_t d = 0; d < nbuckets; d++) {
+        sub.begin = bounds[d];
+        sub.end = bounds[d + 1];
+        if (sub.end - sub.begin > leaf_items) sort_serially(s, &sub, task);
+    }
+}
+
+struct bucket_job {
+    const struct sorter *s;
+    struct bucket sub;
+    const uint64_t *bounds;
+    uint32_t nbuckets;
+    uint64_t large; /* buckets of more items are left for all threads together */
+    atomic_uint next;
+};
+
+static void leaf_task(void *arg, uint32_t task) {
+    struct bucket_job *job = arg;
+    for (;;) {
+        const uint32_t d = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed); /* cpu_run orders the rest */
+        if (d >= job->nbuckets) return;
+        struct bucket sub = job->sub;
+        finish_bucket(job->s, &sub, job->bounds, d, 0, job->s->ntasks, task);
+    }
+}
+
+static void bucket_task(void *arg, uint32_t task) {
+    struct bucket_job *job = arg;
+    for (;;) {
+        const uint32_t d = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+        if (d >= job->nbuckets) return;
+        struct bucket sub = job->sub;
+        sub.begin = job->bounds[d];
+        sub.end = job->bounds[d + 1];
+        const uint64_t n = sub.end - sub.begin;
+        if (n > job->s->leaf_items && n <= job->large) sort_serially(job->s, &sub, task);
+    }
+}
+
+static void sort_in_parallel(const struct sorter *s, const struct bucket *b) {
+    struct bucket_job job = {.s = s, .bounds = bench_of(s, 0)->bounds[b->level]};
+    job.nbuckets = split_bucket(s, b, 0, s->ntasks, &job.sub);
+    if (job.nbuckets == 0) return;
+    cpu_run(s->ctx, leaf_task, &job, s->ntasks);
+    uint64_t largest = 0;
+    for (uint32_t d = 0; d < job.nbuckets; d++) largest = max_u64(largest, job.bounds[d + 1] - job.bounds[d]);
+    if (largest <= s->leaf_items) return;
+    job.large = max_u64((b->end - b->begin) / (2 * (uint64_t)s->ntasks), s->leaf_items);
+    atomic_store_explicit(&job.next, 0, memory_order_relaxed);
+    cpu_run(s->ctx, bucket_task, &job, s->ntasks);
+    for (uint32_t d = 0; d < job.nbuckets; d++) {
+        struct bucket sub = job.sub;
+        sub.begin = job.bounds[d];
+        sub.end = job.bounds[d + 1];
+        if (sub.end - sub.begin > job.large) sort_in_parallel(s, &sub);
+    }
+}
+
+static void open_logs(const struct sorter *s) {
+    for (uint32_t i = 0; i < s->ntasks; i++) {
+        bench_of(s, i)->log.blocks = s->logs + i * s->log_nbytes;
+        bench_of(s, i)->log.next = (uint32_t *)(void *)(s->logs_next + i * s->log_next_nbytes);
+    }
+}
+
+void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi) {
+    const struct bucket whole = {0, n, lo, hi, 0};
+    if (n >= SORT_ORDER_SAMPLE && sort_ordered(s, &whole)) return;
+    open_logs(s);
+    if (s->ntasks > 1)
+        sort_in_parallel(s, &whole);
+    else
+        sort_serially(s, &whole, 0);
+}
