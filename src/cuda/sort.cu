@@ -1,21 +1,23 @@
-/* sort.cu: stable radix sort of keys, of pairs, and of indices: onesweep. Read in this order:
+/* sort.cu: stable radix sort of keys, of pairs, and of indices. Three ways; read in this order:
  *
  *     sort_job.cuh        what a sort is: buffers, plan, and how a key becomes a digit
- *     sort_histogram.cuh  1. all histograms in one read of the keys; which digits can be skipped
- *     sort_rank.cuh       2. for each digit: where in its tile does a key go,
- *     sort_lookback.cuh      how many keys went before the tile,
- *     sort_pass.cuh          and the move itself
- *     sort_small.cuh      all of it in one CTA, for few keys
- *     sort_gather.cuh     big values, fetched once at the end
- *     sort_split.cuh      the other way, for keys alone: buckets first (sort_partition.cuh), then each by itself (sort_bucket.cuh)
+ *     sort_rank.cuh       where in its tile does a key go
+ *     sort_lookback.cuh   how many keys went before the tile
+ *     sort_tile.cuh       a stable partition of one tile
  *
- * A least significant digit first radix sort: each pass orders the keys by eight more bits and keeps the order of equal digits. What is
- * decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel. Nothing waits for the
- * device.
+ *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh
+ *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
+ *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh
+ *        sort_stable.cuh  of keys with values: sort_placed.cuh
+ *        sort_fill.cuh    of keys of 1 and 2 bytes alone: not moved but counted
+ *     3. one CTA          sort_tiny.cuh, or digit by digit sort_small.cuh
  *
- * Values of up to 16 bytes move with their keys; for larger ones the pass moves 4- or 8-byte indices and one gather follows.
- * Cost: keys read once, then keys and values read and written once a live digit.
- * Source: Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs, 2022. */
+ * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep is
+ * queued behind every split, for keys that the split is not for. Nothing waits for the device.
+ *
+ * Values of up to 16 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
+ * Cost: as the files say. Source: Adinets and Merrill, Onesweep, 2022; Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort
+ * on GPUs, 2017. */
 #include <cuda_runtime.h>
 #include <stddef.h>
 
@@ -24,69 +26,8 @@
 #include "sort_pass.cuh"
 #include "sort_small.cuh"
 #include "sort_split_launch.cuh"
-
-#define MOVED_VALUE_MAX 16 /* bytes; larger values are gathered */
-
-/* ---- shape of a pass --------------------------------------------------------------------------------------------------------- */
-
-/* The word that stands for a value in a pass: 0, 4 or 8 bytes. Values moved by place need 4. */
-static uint32_t word_nbytes(uint64_t n, size_t value_nbytes) {
-    if (value_nbytes == 0) return 0;
-    if (value_nbytes > MOVED_VALUE_MAX) return n > UINT32_MAX ? 8 : 4;
-    return value_nbytes == 8 ? 8 : 4;
-}
-
-static uint32_t max_rows(const struct cuda_queue *queue, size_t key_nbytes, uint32_t word) {
-    const uint32_t by_registers = (uint32_t)sort_rows((int)key_nbytes, (int)word);
-    const uint32_t shared = shared_nbytes_per_cta(queue->arch, sort_ctas_per_sm((int)key_nbytes, (int)word));
-    return (uint32_t)min_u64(by_registers, shared / (SORT_THREADS * (key_nbytes + word)));
-}
-
-/* Few keys: tiles shrink, so that there are enough of them for all multiprocessors. */
-static uint32_t rows_for(const struct cuda_queue *queue, uint64_t n, uint32_t rows_limit) {
-    const uint64_t rows = n / ((uint64_t)SORT_THREADS * (uint32_t)queue->nsms * SORT_TILES_PER_SM);
-    return rows < SORT_MIN_ROWS ? SORT_MIN_ROWS : rows > rows_limit ? rows_limit : (uint32_t)rows;
-}
-
-/* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
-
-/* The parts, in this order; sizes in bytes. */
-struct sort_scratch {
-    uint64_t state_rows; /* of each of the two arrays of tile states */
-    uint64_t header, split, states[2], keys[2], values, indices;
-    uint64_t total; /* UINT64_MAX if it does not fit */
-};
-
-/* Takes count * nbytes, rounded up to 256; returns where. */
-static uint64_t take(uint64_t *total, uint64_t count, uint64_t nbytes) {
-    const uint64_t at = *total;
-    uint64_t size;
-    if (__builtin_mul_overflow(count, nbytes, &size) || size > UINT64_MAX - 255 ||
-        __builtin_add_overflow(at, (size + 255) & ~UINT64_C(255), total)) {
-        *total = UINT64_MAX;
-    }
-    return at;
-}
-
-/* The same for every alignment and aliasing of the arrays, and never less for more keys. */
-static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes,
-                                          bool argsort) {
-    struct sort_scratch s = {};
-    const uint64_t full_tile = (uint64_t)SORT_THREADS * max_rows(queue, key_nbytes, word_nbytes(n, value_nbytes));
-    const uint64_t few_tiles = 2 * (uint64_t)queue->nsms * SORT_TILES_PER_SM; /* rows_for() rounds down: by less than half */
-    const uint64_t tiles = n / full_tile > few_tiles ? n / full_tile : min_u64(n / (SORT_THREADS * SORT_MIN_ROWS), few_tiles);
-    s.state_rows = min_u64(tiles, SORT_PORTION_ITEMS / full_tile) + 1;
-
-    const unsigned key_buffers = !argsort || key_nbytes == 2 ? 1 : key_nbytes == 1 ? 0 : 2;
-    const bool gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
-    s.header = take(&s.total, 1, sizeof(struct sort_header));
-    s.split = take(&s.total, value_nbytes == 0, sizeof(struct split_header)); /* next to it: one call clears both */
-    for (int i = 0; i < 2; i++) s.states[i] = take(&s.total, s.state_rows, SORT_DIGITS * sizeof(uint32_t));
-    for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
-    s.values = take(&s.total, n, value_nbytes);
-    s.indices = take(&s.total, gathered ? n : 0, word_nbytes(n, value_nbytes));
-    return s;
-}
+#include "sort_stable_launch.cuh"
+#include "sort_tiny.cuh"
 
 uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
     return layout_scratch(queue, n, key_nbytes, value_nbytes, argsort).total;
@@ -114,12 +55,6 @@ static void set_passes(struct sort_job *job, uint32_t lo_bit, uint32_t hi_bit) {
     }
     job->npasses = job->in_place ? ndigits + ndigits % 2 : ndigits;
     if (job->npasses == 0) job->npasses = job->in_place ? 2 : 1;
-}
-
-/* The widest power of two, at most 16, that divides all of them. */
-static uint32_t common_unit(const void *a, const void *b, size_t nbytes) {
-    const uint64_t bits = (uintptr_t)a | (uintptr_t)b | nbytes | 16;
-    return (uint32_t)(bits & (0 - bits));
 }
 
 /* Are the values too big to move with their keys? */
@@ -155,7 +90,7 @@ static void set_scratch(struct sort_job *job, const struct sort_args *args, cons
     if (!is_gathered(args)) return;
     job->values_in = NULL;
     job->values_out = base + layout->indices;
-    job->value_nbytes = word_nbytes(args->n, args->value_nbytes);
+    job->value_nbytes = job->value_unit = word_nbytes(args->n, args->value_nbytes);
     job->by_place = false;
 }
 
@@ -169,6 +104,21 @@ static void set_tiles(struct sort_job *job, const struct cuda_queue *queue, size
 }
 
 /* ---- launches: one sort of keys of one width --------------------------------------------------------------------------------- */
+
+static uint32_t tiny_nbytes(const struct sort_job *job) {
+    return tiny_shape::SHARED_NBYTES + (job->values_in ? (uint32_t)job->n * job->value_nbytes : 0);
+}
+
+/* Can one CTA sort by all bits at once? Items of 64 bits have no room for the places that values need beside 64 bits of key. */
+template <typename KEY> static bool is_tiny(const struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
+    if (sizeof(KEY) < 4 || job->n > tiny_shape::ITEMS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    if (job->has_values && (sizeof(KEY) == 8 || job->value_nbytes > MOVED_VALUE_MAX)) return false;
+    return tiny_nbytes(job) <= shared_nbytes_per_cta(queue->arch, 1);
+}
+
+template <typename KEY> static cudaError_t launch_tiny(const struct sort_job *job, const struct cuda_queue *queue) {
+    return launch_next(queue, sort_tiny<KEY>, 1, TINY_THREADS, tiny_nbytes(job), *job);
+}
 
 template <typename KEY> static cudaError_t launch_small(const struct sort_job *job, const struct cuda_queue *queue) {
     return launch_next(queue, sort_small<KEY>, 1, SORT_SMALL_THREADS, small_shape<KEY>::SHARED_NBYTES, *job);
@@ -187,21 +137,9 @@ template <typename KEY> static cudaError_t launch_histogram(const struct sort_jo
     return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, counters * counted.histogram_copies * 4, counted);
 }
 
-/* All passes, and the portions of each. */
 template <typename KEY, int WORD> static cudaError_t launch_passes(const struct sort_job *job, const struct cuda_queue *queue) {
-    const uint32_t counters = SORT_THREADS / 32 * SORT_DIGITS * sizeof(struct digit_counter);
-    const uint32_t tile = SORT_THREADS * job->rows * (uint32_t)(sizeof(KEY) + WORD);
-    const uint32_t shared = tile > counters ? tile : counters;
-    const uint32_t resident = (uint32_t)(queue->nsms * sort_ctas_per_sm(sizeof(KEY), WORD));
-    cudaError_t error = cudaSuccess;
-    for (uint32_t pass = 0; pass < job->npasses; pass++) {
-        for (uint32_t portion = 0; portion < job->nportions && error == cudaSuccess; portion++) {
-            const uint32_t ntiles = tiles_of_portion(*job, portion);
-            const uint32_t nctas = takes_many_tiles(*job, WORD) && ntiles > resident ? resident : ntiles;
-            error = launch_next(queue, sort_pass<KEY, WORD>, nctas, SORT_THREADS, shared, *job, pass, portion);
-        }
-    }
-    return error;
+    const uint32_t nctas = (uint32_t)min_u64(job->ntiles, (uint64_t)queue->nsms * SORT_CTAS_PER_SM);
+    return launch_next(queue, sort_passes<KEY, WORD>, nctas, SORT_THREADS, tile_nbytes<KEY, WORD>(job), *job);
 }
 
 template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job *job, const struct cuda_queue *queue, uint32_t word) {
@@ -211,41 +149,26 @@ template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job
     return word == 4 ? launch_passes<KEY, 4>(job, queue) : launch_passes<KEY, 8>(job, queue);
 }
 
-/* Can one CTA do it all? Values that are sorted in place must fit in its shared memory; big ones are better gathered by the whole GPU. */
-template <typename KEY> static bool is_small(const struct sort_job *job) {
+/* What a split moves for an argsort: 32-bit keys with their indices; for other keys there is none. */
+template <typename KEY> struct indexed_item { typedef KEY type; };
+template <> struct indexed_item<uint32_t> { typedef uint64_t type; };
+
+template <typename KEY> static bool has_split(const struct cuda_queue *queue, const struct sort_args *args, const struct sort_job *job) {
+    struct split_job split;
+    if constexpr (sizeof(KEY) < 4)
+        return false;
+    else
+        return choose_split<KEY, KEY>(&split, queue, args) || choose_split<KEY, typename indexed_item<KEY>::type>(&split, queue, args) ||
+               choose_stable<KEY>(&split, queue, args, job);
+}
+
+/* Can one CTA do it all, and is that best? Values that are sorted in place must fit in its shared memory; big ones are better gathered by
+ * the whole GPU. */
+template <typename KEY> static bool is_small(const struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
     if (job->n > small_shape<KEY>::ITEMS) return false;
+    if (job->n > split_min(sizeof(KEY)) && has_split<KEY>(queue, args, job)) return false;
     if (!job->values_in || job->n * job->value_nbytes <= small_shape<KEY>::AREA_NBYTES) return true;
     return job->value_nbytes <= MOVED_VALUE_MAX && job->values_in != job->values_out;
-}
-
-/* ---- launches: gathering values ---------------------------------------------------------------------------------------------- */
-
-template <typename UNIT, typename INDEX>
-static cudaError_t launch_gather_as(void *out, const void *in, const void *indices, uint64_t n, uint32_t nbytes,
-                                    const struct cuda_queue *queue) {
-    const uint32_t units = nbytes / (uint32_t)sizeof(UNIT);
-    uint32_t lanes = 1;
-    while (lanes < 32 && lanes < units) lanes *= 2;
-    const uint64_t nctas = (n + SORT_GATHER_THREADS / lanes - 1) / (SORT_GATHER_THREADS / lanes);
-    const uint32_t grid = (uint32_t)min_u64(nctas, (uint64_t)queue->nsms * 64);
-    return launch_next(queue, sort_gather<UNIT, INDEX>, grid, SORT_GATHER_THREADS, 0, out, in, indices, n, units, lanes);
-}
-
-template <typename INDEX>
-static cudaError_t launch_gather_by(void *out, const void *in, const void *indices, uint64_t n, uint32_t nbytes,
-                                    const struct cuda_queue *queue) {
-    switch (common_unit(out, in, nbytes)) {
-    case 16:
-        return launch_gather_as<uint4, INDEX>(out, in, indices, n, nbytes, queue);
-    case 8:
-        return launch_gather_as<uint64_t, INDEX>(out, in, indices, n, nbytes, queue);
-    case 4:
-        return launch_gather_as<uint32_t, INDEX>(out, in, indices, n, nbytes, queue);
-    case 2:
-        return launch_gather_as<uint16_t, INDEX>(out, in, indices, n, nbytes, queue);
-    default:
-        return launch_gather_as<uint8_t, INDEX>(out, in, indices, n, nbytes, queue);
-    }
 }
 
 /* In place, the values are first copied to where the indices' second buffer was (job->values_tmp), which the passes need no more. */
@@ -263,21 +186,37 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
     return launch_gather_by<uint64_t>(args->values_out, src, indices, args->n, nbytes, queue);
 }
 
-/* ---- launches: keys alone ---------------------------------------------------------------------------------------------------- */
+/* ---- launches: keys alone, and indices --------------------------------------------------------------------------------------- */
+
+/* Clears the headers and the histogram: all that the split's kernels must find zeroed. */
+static cudaError_t clear_headers(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
+    const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits);
+    const size_t cleared = (size_t)((char *)split->header->cursor - (char *)job->header) + histogram;
+    return cudaMemsetAsync(job->header, 0, cleared, (cudaStream_t)queue->stream);
+}
+
+/* Indices of 4 bytes leave room for half an item each, so after a second partition the other halves lie in the scratch. */
+template <typename KEY, typename ITEM>
+static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct cuda_queue *queue) {
+    const uint64_t ctas = (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM, rows = (job->n + ctas * SPLIT_THREADS - 1) / (ctas * SPLIT_THREADS);
+    split->tile_items = (uint32_t)min_u64(rows * SPLIT_THREADS, partition_shape<ITEM>::ITEMS);
+    if (sizeof(ITEM) > sizeof(KEY)) {
+        split->out = job->values_out;
+        split->index_nbytes = job->value_nbytes;
+        split->high = (uint32_t *)job->values_tmp;
+        split->low = (uint32_t *)job->values_out;
+    }
+    split->second = split->index_nbytes == 4 ? NULL : split->out;
+    const cudaError_t error = clear_headers(job, split, queue);
+    return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
+}
 
 /* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up. */
 template <typename KEY>
-static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args, void *split_header) {
-    constexpr bool MOVES = sizeof(KEY) >= 4;
+static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args, void *split_header,
+                             uint32_t word) {
+    typedef typename indexed_item<KEY>::type INDEXED;
     struct split_job split = {};
-    if constexpr (MOVES) {
-        if (!choose_split<KEY>(&split, queue, args)) return cudaSuccess;
-        const uint64_t ctas = (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM,
-                       rows = (job->n + ctas * SPLIT_THREADS - 1) / (ctas * SPLIT_THREADS);
-        split.tile_items = (uint32_t)min_u64(rows * SPLIT_THREADS, partition_shape<KEY>::ITEMS);
-    } else {
-        if (!choose_counting<KEY>(&split, queue, args)) return cudaSuccess;
-    }
     split.in = job->keys_in;
     split.out = job->keys_out;
     split.tmp = job->keys_tmp;
@@ -285,16 +224,20 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.flip = job->flip;
     split.float_mask = job->float_mask;
     split.header = (struct split_header *)split_header;
-    job->only_if = &split.header->too_big;
-
-    const size_t histogram = sizeof(uint32_t) << (split.coarse_bits + split.fine_bits);
-    const size_t cleared = (size_t)((char *)split.header->cursor - (char *)job->header) + histogram;
-    const cudaError_t error = cudaMemsetAsync(job->header, 0, cleared, (cudaStream_t)queue->stream);
-    if (error != cudaSuccess) return error;
-    if constexpr (MOVES)
-        return launch_split<KEY>(&split, queue);
-    else
-        return launch_counting<KEY>(&split, queue);
+    if constexpr (sizeof(KEY) < 4) {
+        if (!choose_counting<KEY>(&split, queue, args)) return cudaSuccess;
+        job->only_if = &split.header->too_big;
+        const cudaError_t error = clear_headers(job, &split, queue);
+        return error == cudaSuccess ? launch_counting<KEY>(&split, queue) : error;
+    } else {
+        const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
+        if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
+        job->only_if = &split.header->too_big;
+        if (alone) return launch_split_of<KEY, KEY>(job, &split, queue);
+        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, queue);
+        const cudaError_t error = clear_headers(job, &split, queue);
+        return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;
+    }
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
@@ -302,7 +245,10 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
 template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {
     struct sort_job job = {};
     set_buffers(&job, args, sizeof(KEY));
-    if (is_small<KEY>(&job)) {
+    if constexpr (sizeof(KEY) >= 4) {
+        if (is_tiny<KEY>(&job, queue, args)) return launch_tiny<KEY>(&job, queue);
+    }
+    if (is_small<KEY>(&job, queue, args)) {
         job.rows = (uint32_t)((args->n + SORT_SMALL_THREADS - 1) / SORT_SMALL_THREADS);
         return launch_small<KEY>(&job, queue);
     }
@@ -312,7 +258,7 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     set_tiles(&job, queue, sizeof(KEY), word);
 
-    cudaError_t error = try_split<KEY>(&job, queue, args, (char *)scratch + layout.split);
+    cudaError_t error = try_split<KEY>(&job, queue, args, (char *)scratch + layout.split, word);
     if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
     if (error != cudaSuccess || !is_gathered(args)) return error;
     return launch_gather(&job, args, indices, queue);

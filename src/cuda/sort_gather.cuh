@@ -7,8 +7,7 @@
 
 #include <stdint.h>
 
-#include "sort_launch.cuh"
-#include "sort_tuning.h"
+#include "sort_job.cuh"
 
 /* units: of a value; lanes: of a group, a power of two. */
 template <typename UNIT, typename INDEX>
@@ -20,6 +19,40 @@ __global__ void __launch_bounds__(SORT_GATHER_THREADS)
     for (uint64_t i = thread / lanes; i < n; i += ngroups) {
         const UNIT *src = in + (uint64_t)indices[i] * units;
         for (uint32_t unit = threadIdx.x % lanes; unit < units; unit += lanes) out[i * units + unit] = src[unit];
+    }
+}
+
+/* The widest power of two, at most 16, that divides all of them. */
+static uint32_t common_unit(const void *a, const void *b, size_t nbytes) {
+    const uint64_t bits = (uintptr_t)a | (uintptr_t)b | nbytes | 16;
+    return (uint32_t)(bits & (0 - bits));
+}
+
+template <typename UNIT, typename INDEX>
+static cudaError_t launch_gather_as(void *out, const void *in, const void *indices, uint64_t n, uint32_t nbytes,
+                                    const struct cuda_queue *queue) {
+    const uint32_t units = nbytes / (uint32_t)sizeof(UNIT);
+    uint32_t lanes = 1;
+    while (lanes < 32 && lanes < units) lanes *= 2;
+    const uint64_t nctas = (n + SORT_GATHER_THREADS / lanes - 1) / (SORT_GATHER_THREADS / lanes);
+    const uint32_t grid = (uint32_t)min_u64(nctas, (uint64_t)queue->nsms * 64);
+    return launch_next(queue, sort_gather<UNIT, INDEX>, grid, SORT_GATHER_THREADS, 0, out, in, indices, n, units, lanes);
+}
+
+template <typename INDEX>
+static cudaError_t launch_gather_by(void *out, const void *in, const void *indices, uint64_t n, uint32_t nbytes,
+                                    const struct cuda_queue *queue) {
+    switch (common_unit(out, in, nbytes)) {
+    case 16:
+        return launch_gather_as<uint4, INDEX>(out, in, indices, n, nbytes, queue);
+    case 8:
+        return launch_gather_as<uint64_t, INDEX>(out, in, indices, n, nbytes, queue);
+    case 4:
+        return launch_gather_as<uint32_t, INDEX>(out, in, indices, n, nbytes, queue);
+    case 2:
+        return launch_gather_as<uint16_t, INDEX>(out, in, indices, n, nbytes, queue);
+    default:
+        return launch_gather_as<uint8_t, INDEX>(out, in, indices, n, nbytes, queue);
     }
 }
 

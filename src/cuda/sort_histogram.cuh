@@ -2,8 +2,7 @@
  *
  * Counts do not depend on the order of the keys, so all passes' histograms can be taken before the first. Each CTA counts in shared memory
  * and adds its counts to the global ones; the CTA that finishes last scans them, so that they say where each digit starts, and writes the
- * plan: a digit that all keys share needs no pass. The host cannot know that without waiting, so it launches every pass, and those of
- * skipped digits return at once.
+ * plan: a digit that all keys share needs no pass.
  *
  * The plan must also end in `out` however many passes are live. Buffers alternate, the last move writes `out`, the first reads `in`:
  *     one move      in -> out
@@ -60,21 +59,20 @@ static __device__ void write_plan(const struct sort_job &job, uint32_t live) {
 
     uint32_t copies = moves - nlive, moved = 0, sorted = 0, src = BUFFER_IN;
     for (uint32_t pass = 0; pass < job.npasses; pass++) {
-        struct pass_plan plan = {PASS_SKIP, 0, 0, 0, 0, 0};
         const bool sorts = live >> pass & 1;
-        if (sorts || copies > 0) {
-            plan.mode = sorts ? PASS_SORT : PASS_COPY;
-            plan.src = src;
-            plan.dst = (moves - 1 - moved) % 2 == 0 ? BUFFER_OUT : BUFFER_TMP;
-            plan.live = sorted;
-            plan.first = moved == 0;
-            plan.last = moved == moves - 1;
-            sorts ? sorted++ : copies--;
-            moved++;
-            src = plan.dst;
-        }
-        job.header->plan[pass] = plan;
+        if (!sorts && copies == 0) continue;
+        struct pass_plan *run = &job.header->run[moved];
+        run->pass = pass;
+        run->sorts = sorts;
+        run->first = moved == 0;
+        run->last = moved == moves - 1;
+        run->src = src;
+        run->dst = src = (moves - 1 - moved) % 2 == 0 ? BUFFER_OUT : BUFFER_TMP;
+        run->live = sorted;
+        sorts ? sorted++ : copies--;
+        moved++;
     }
+    job.header->nruns = moved;
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
@@ -86,7 +84,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     __shared__ uint64_t s_sums[SORT_DIGITS / 32];
     __shared__ bool s_last;
     wait_for_predecessor();
-    if (job.only_if && *job.only_if == 0) return; /* the plan stays as it is: skip everything */
+    if (job.only_if && *job.only_if == 0) return;
     const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
     /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */

@@ -14,28 +14,25 @@
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
-enum pass_mode {
-    PASS_SKIP, /* all keys share this digit: nothing to do */
-    PASS_SORT,
-    PASS_COPY /* all keys share this digit, but the data must change buffers so that the last pass ends in `out` */
-};
-
 /* Buffers by number, for keys and for values alike. */
 enum { BUFFER_IN, BUFFER_OUT, BUFFER_TMP };
 
+/* A pass that runs. One whose digit all keys share does not, unless data must change buffers so that the last one ends in `out`: then it
+ * copies. */
 struct pass_plan {
-    uint32_t mode;
+    uint32_t pass; /* which digit */
+    bool sorts, first, last;
     uint32_t src, dst;
-    uint32_t live; /* PASS_SORT passes before this one */
-    uint32_t first, last;
+    uint32_t live; /* passes before this one that sort */
 };
 
 /* Device memory at the start of the scratch; zero when the histogram kernel starts. */
 struct sort_header {
     uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then where each digit starts; [1]: the same for odd portions */
-    uint32_t ticket[SORT_MAX_PASSES];               /* next tile of each pass */
     uint32_t histograms_done;                       /* CTAs */
-    struct pass_plan plan[SORT_MAX_PASSES];
+    uint32_t ticket, tiles_done;                    /* of all passes together, in their order */
+    uint32_t nruns;                                 /* passes that run */
+    struct pass_plan run[SORT_MAX_PASSES];
 };
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
@@ -70,6 +67,7 @@ struct sort_job {
 };
 
 static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint32_t max_u32(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 static __device__ __forceinline__ const void *buffer_at(uint32_t which, const void *in, const void *out, const void *tmp) {
     return which == BUFFER_IN ? in : which == BUFFER_OUT ? out : tmp;

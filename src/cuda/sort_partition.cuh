@@ -13,8 +13,8 @@
 
 #include "sort_split.cuh"
 
-template <typename KEY> struct partition_shape {
-    static constexpr int ROWS = sizeof(KEY) == 8 ? SPLIT_ROWS_WIDE : SPLIT_ROWS_NARROW;
+template <typename ITEM> struct partition_shape {
+    static constexpr int ROWS = sizeof(ITEM) == 8 ? SPLIT_ROWS_WIDE : SPLIT_ROWS_NARROW;
     static constexpr uint32_t ITEMS = ROWS * SPLIT_THREADS;
 };
 
@@ -69,14 +69,33 @@ static __device__ __forceinline__ void reserve_digits(uint32_t (&base)[PER_THREA
     }
 }
 
-/* SECOND: of two partitions. Dynamic shared memory: a tile. */
-template <typename KEY, bool SECOND>
+/* What is moved for a key: its image, and in the wider items of an argsort also its index. */
+template <typename ITEM, typename KEY> static __device__ __forceinline__ ITEM make_item(KEY image, uint32_t index) {
+    if constexpr (sizeof(ITEM) == sizeof(KEY))
+        return image;
+    else
+        return (ITEM)image << 32 | index;
+}
+
+/* Writes an item, the second partition perhaps in halves. */
+template <bool SECOND, typename ITEM>
+static __device__ __forceinline__ void put_item(const struct split_job &job, ITEM *dst, uint32_t place, ITEM item) {
+    if (SECOND && sizeof(ITEM) == 8 && !dst) {
+        job.high[place] = (uint32_t)((uint64_t)item >> 32);
+        job.low[place] = (uint32_t)item;
+    } else {
+        dst[place] = item;
+    }
+}
+
+/* SECOND: of two partitions, which moves items; the first makes them of keys. Dynamic shared memory: a tile. */
+template <typename KEY, typename ITEM, bool SECOND>
 __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partition(const __grid_constant__ struct split_job job) {
-    constexpr int ROWS = partition_shape<KEY>::ROWS;
+    constexpr int ROWS = partition_shape<ITEM>::ROWS;
     constexpr uint32_t DIGITS = SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS, PER_THREAD = (DIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint32_t s_places[DIGITS], s_base[DIGITS], s_sums[32];
-    KEY *s_tile = (KEY *)s_memory;
+    ITEM *s_tile = (ITEM *)s_memory;
     wait_for_predecessor();
     if (job.header->too_big) return;
 
@@ -91,22 +110,22 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     }
     const uint32_t count = min(end - first, job.tile_items);
     const uint32_t bits = two && !SECOND ? job.coarse_bits : job.fine_bits, mask = (1u << bits) - 1;
-    const uint32_t shift = bucket_shift<KEY>(job) + (two && !SECOND ? job.fine_bits : 0);
+    const uint32_t shift = bucket_shift<ITEM>(job) + (two && !SECOND ? job.fine_bits : 0);
     for (uint32_t digit = threadIdx.x; digit <= mask; digit += SPLIT_THREADS) s_places[digit] = 0;
 
     const uint32_t warp = threadIdx.x / 32, rows = job.tile_items / SPLIT_THREADS;
     const struct warp_items items = items_of_warp(warp, rows, count);
-    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first + warp * 32 * rows + threadIdx.x % 32;
+    const uint32_t index = first + warp * 32 * rows + threadIdx.x % 32;
+    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + index;
     const struct key_order<KEY> order(job);
-    KEY images[ROWS];
+    KEY keys[ROWS];
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? src[row * 32] : (KEY)0;
+    for (int row = 0; row < ROWS; row++) keys[row] = items.has(row) ? src[row * 32] : (KEY)0;
     struct packed_ranks<ROWS> ranks = {};
     __syncthreads(); /* zeroes before counts */
+    ITEM images[ROWS];
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (!SECOND) images[row] = order.image(images[row]);
-    }
+    for (int row = 0; row < ROWS; row++) images[row] = SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), index + row * 32);
     count_warp(ranks, images, items, s_places, shift, mask);
     __syncthreads(); /* all counts */
 
@@ -122,11 +141,11 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
         if (threadIdx.x * PER_THREAD + i <= mask) s_base[threadIdx.x * PER_THREAD + i] = base[i];
     }
     __syncthreads(); /* the tile is in runs, and each run has its place */
-    KEY *dst = (KEY *)(SECOND ? job.out : job.tmp);
+    ITEM *dst = (ITEM *)(SECOND ? job.second : job.tmp);
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < count; i += SPLIT_THREADS) {
-        const KEY image = s_tile[i];
-        dst[s_base[digit_of(image, shift, mask)] + i] = image;
+        const ITEM item = s_tile[i];
+        put_item<SECOND>(job, dst, s_base[digit_of(item, shift, mask)] + i, item);
     }
 }
 

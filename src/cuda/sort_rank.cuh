@@ -96,7 +96,8 @@ template <int ROWS> static __device__ __forceinline__ void rank_uniform_warp(str
 template <bool FAVOURED, int ROWS, typename KEY>
 static __device__ __forceinline__ void rank_rows(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                  struct digit_counter *warp_counters, uint32_t shift, uint32_t mask, uint32_t favourite) {
-    const uint32_t lane = threadIdx.x % 32, lower_lanes = (1u << lane) - 1;
+    uint32_t lower_lanes; /* asked of the hardware, since the compiler would compute it from threadIdx and spill that */
+    asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(lower_lanes));
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (row * 32u >= items.n) break;
@@ -104,7 +105,7 @@ static __device__ __forceinline__ void rank_rows(struct packed_ranks<ROWS> &rank
         struct digit_counter *mine = &warp_counters[counter_of(digit)];
         const bool valid = items.has(row), favoured = FAVOURED && valid && digit == favourite;
         const uint32_t favoured_lanes = FAVOURED ? __ballot_sync(~0u, favoured) : 0;
-        if (valid && !favoured) atomicOr(&mine->lanes, 1u << lane);
+        if (valid && !favoured) atomicOr(&mine->lanes, lower_lanes + 1);
         __syncwarp(); /* all bits of the row before any look at them */
         struct digit_counter seen = *mine;
         __syncwarp(); /* all have looked before one changes it */

@@ -8,7 +8,7 @@
 #define UPSWEEP_CUDA_SORT_SMALL_CUH
 
 #include "sort_cta.cuh"
-#include "sort_pass.cuh"
+#include "sort_tile.cuh"
 
 template <typename KEY> struct small_shape {
     static constexpr int ROWS = sizeof(KEY) == 8 ? SORT_SMALL_ROWS_WIDE : SORT_SMALL_ROWS_NARROW;

@@ -10,7 +10,9 @@
  * A bucket too big for a CTA is seen in step 1, before anything has moved: then the kernels of steps 2 and 3 return at once, and the stable
  * passes (sort_pass.cuh) that are queued behind them do the work; otherwise it is those that return at once.
  *
- * Intermediate keys are images (sort_job.cuh): made by the first partition, undone by step 3.
+ * What is moved are *items*, made by the first partition and undone by step 3: keys as their images (sort_job.cuh); or, for an argsort of
+ * 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting them in any
+ * way is stable.
  * Cost: keys read 3 or 4 times and written 2 or 3 times, whatever their width. Stable passes: 5 and 4 times for 32 bits, 9 and 8 for 64.
  * Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs, 2017, for splitting before sorting locally. */
 #ifndef UPSWEEP_CUDA_SORT_SPLIT_CUH
@@ -24,6 +26,7 @@
 /* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */
 struct split_header {
     uint32_t ctas_done;
+    uint32_t ticket[2];                                      /* next tile of the stable partitions */
     uint32_t too_big;                                        /* some bucket does not fit a CTA */
     __align__(16) uint32_t cursor[1 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes */
     __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
@@ -33,7 +36,10 @@ struct split_header {
 
 struct split_job {
     const void *in;
-    void *out, *tmp;
+    void *out, *tmp;       /* tmp: after the first partition */
+    void *second;          /* after the second: whole items; or NULL: */
+    uint32_t *high, *low;  /* their halves */
+    uint32_t index_nbytes; /* what is wanted are indices of this width; 0: keys */
     uint32_t n;
     uint64_t flip, float_mask; /* of image() */
     uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
@@ -43,13 +49,15 @@ struct split_job {
     uint32_t copies;           /* of each counter of the histogram kernel */
     uint32_t check_from;       /* counts below this are no cause for concern */
     uint32_t tile_items;       /* of a partition */
+    uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
+    uint32_t state_words[2];
     struct split_header *header;
 };
 
 /* Of a 16-bit counter's range. */
 #define COUNTER_HALF 0x8000u
 
-/* A bucket is the top coarse_bits + fine_bits of the image. */
+/* A bucket is the top coarse_bits + fine_bits of the image, and so of the item. */
 template <typename KEY> static __device__ __forceinline__ uint32_t bucket_shift(const struct split_job &job) {
     return (uint32_t)sizeof(KEY) * 8 - job.coarse_bits - job.fine_bits;
 }
@@ -177,6 +185,11 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     wait_for_predecessor();
     const uint32_t nbuckets = 1u << (job.coarse_bits + job.fine_bits);
     for (uint32_t i = threadIdx.x; i < nbuckets / 2 * job.copies; i += blockDim.x) s_words[i] = 0;
+    for (int partition = 0; partition < 2; partition++) {
+        for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < job.state_words[partition]; i += gridDim.x * blockDim.x) {
+            job.states[partition][i] = 0;
+        }
+    }
     if (threadIdx.x == 0) s_stop = 0;
     __syncthreads(); /* zeroes before counts */
     const struct bucket_counts<KEY> counts = { job, key_order<KEY>(job), s_words, &s_stop };

@@ -8,6 +8,7 @@
 #include "sort_bucket.cuh"
 #include "sort_fill.cuh"
 #include "sort_partition.cuh"
+#include "sort_scratch.cuh"
 
 /* Does a bucket of this many keys on average keep below the limit, if the keys are spread at random? Six standard deviations are allowed
  * for. */
@@ -20,14 +21,16 @@ static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
     return bits;
 }
 
-template <typename KEY, typename SHAPE> static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    return launch_next(queue, split_buckets<KEY, SHAPE>, 1u << (job->coarse_bits + job->fine_bits), SHAPE::THREADS, SHAPE::SHARED_NBYTES,
-                       *job);
+template <typename KEY, typename ITEM, typename SHAPE>
+static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
+    return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, 1u << (job->coarse_bits + job->fine_bits), SHAPE::THREADS,
+                       SHAPE::SHARED_NBYTES, *job);
 }
 
-template <typename KEY, bool SECOND> static cudaError_t launch_partition(const struct split_job *job, const struct cuda_queue *queue) {
+template <typename KEY, typename ITEM, bool SECOND>
+static cudaError_t launch_partition(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t nctas = (job->n + job->tile_items - 1) / job->tile_items + (SECOND ? 1u << job->coarse_bits : 0);
-    return launch_next(queue, split_partition<KEY, SECOND>, nctas, SPLIT_THREADS, (uint32_t)(job->tile_items * sizeof(KEY)), *job);
+    return launch_next(queue, split_partition<KEY, ITEM, SECOND>, nctas, SPLIT_THREADS, (uint32_t)(job->tile_items * sizeof(ITEM)), *job);
 }
 
 template <typename KEY> static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
@@ -39,17 +42,27 @@ template <typename KEY> static cudaError_t launch_split_histogram(const struct s
     return launch_next(queue, split_histogram<KEY>, nctas, SPLIT_HISTOGRAM_THREADS, nwords * counted.copies * 4, counted);
 }
 
-/* Shapes of the last step, by the size of buckets. */
-template <typename KEY> struct split_shapes {
-    typedef bucket_shape<KEY, 256, 18, 11> LITTLE;
-    typedef bucket_shape<KEY, 256, 35, 12> MIDDLE;
-    typedef bucket_shape<KEY, 512, 35, 13> BIG;
+/* Shapes of the last step, by the size of buckets: threads, items a thread, bits of a bin, CTAs a multiprocessor. Those of the middle keep
+ * a thousand threads busy on a multiprocessor: the step is a chain of short phases, each as long as its latencies. */
+template <typename ITEM> struct split_shapes {
+    typedef bucket_shape<ITEM, 256, 18, 11> LITTLE;
+    typedef bucket_shape<ITEM, 512, 18, 12, 3> MIDDLE;
+    typedef bucket_shape<ITEM, 512, 35, 13> BIG;
+};
+template <> struct split_shapes<uint64_t> {
+    typedef bucket_shape<uint64_t, 256, 18, 11, 3> LITTLE;
+    typedef bucket_shape<uint64_t, 512, 18, 12, 2> MIDDLE;
+    typedef bucket_shape<uint64_t, 1024, 18, 13, 1> BIG;
 };
 
-/* Chooses bits and shape by n; false if a split is not for this sort: keys with company, some of their bits, too few or too many. */
-template <typename KEY> static bool choose_split(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
-    typedef split_shapes<KEY> SHAPES;
-    if (args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+/* Chooses bits and shape by n; false if a split is not for this sort: keys with company, some of their bits, too few or too many. Items of
+ * KEY's width are keys alone, wider ones keys with their indices. */
+template <typename KEY, typename ITEM>
+static bool choose_split(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
+    typedef split_shapes<ITEM> SHAPES;
+    const bool argsort = !args->keys_out;
+    if (argsort ? sizeof(ITEM) == sizeof(KEY) : args->values_out || sizeof(ITEM) > sizeof(KEY)) return false;
+    if (args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
@@ -85,15 +98,15 @@ template <typename KEY> static cudaError_t launch_counting(const struct split_jo
                        *job); /* 2: for the keys that do not lie in whole vectors */
 }
 
-template <typename KEY> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {
-    typedef split_shapes<KEY> SHAPES;
+template <typename KEY, typename ITEM> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {
+    typedef split_shapes<ITEM> SHAPES;
     cudaError_t error = launch_split_histogram<KEY>(job, queue);
-    if (error == cudaSuccess) error = launch_partition<KEY, false>(job, queue);
-    if (error == cudaSuccess && job->coarse_bits) error = launch_partition<KEY, true>(job, queue);
+    if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false>(job, queue);
+    if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true>(job, queue);
     if (error != cudaSuccess) return error;
-    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, typename SHAPES::LITTLE>(job, queue);
-    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, typename SHAPES::MIDDLE>(job, queue);
-    return launch_buckets<KEY, typename SHAPES::BIG>(job, queue);
+    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue);
+    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue);
+    return launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
 }
 
 #endif

@@ -2,19 +2,21 @@
 #ifndef UPSWEEP_CUDA_SORT_TUNING_H
 #define UPSWEEP_CUDA_SORT_TUNING_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #define SORT_DIGIT_BITS 8
 #define SORT_DIGITS     256 /* 1 << SORT_DIGIT_BITS */
 #define SORT_MAX_PASSES 8   /* 64-bit keys */
 
-/* A pass: threads a CTA; CTAs a multiprocessor and rows (keys a thread) by the bytes of a key and of the word that stands for its value.
- * Registers bound the rows: a row costs a key and half a word for its rank. The launcher takes fewer rows where shared memory (older GPUs)
- * or parallelism (small n) calls for it. */
-#define SORT_THREADS 512
-static constexpr __host__ __device__ int sort_ctas_per_sm(int key_nbytes, int word_nbytes) {
-    return key_nbytes < 8 && word_nbytes > 0 ? 3 : 2;
-}
+/* A tile of a stable partition: threads a CTA, CTAs a multiprocessor, rows (keys a thread) by the bytes of a key and of the word that
+ * stands for its value. Registers bound the rows, and with a word of 8 bytes shared memory does. Two CTAs of 20 rows beat three of 12 by a
+ * sixth, because runs are longer. The launcher takes fewer rows where shared memory (older GPUs) or parallelism (small n) calls for it. */
+#define SORT_THREADS     512
+#define SORT_CTAS_PER_SM 2
 static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbytes) {
-    return key_nbytes == 8 ? 16 : word_nbytes > 0 ? 12 : 24;
+    if (key_nbytes == 8) return word_nbytes == 0 ? 16 : 12;
+    return word_nbytes == 0 ? 24 : word_nbytes == 4 ? 20 : 16;
 }
 #define SORT_MIN_ROWS     2
 #define SORT_TILES_PER_SM 2 /* below this many full tiles a multiprocessor, tiles shrink */
@@ -26,7 +28,14 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 /* States loaded at once when looking back. */
 #define SORT_LOOK_AT 8
 
-/* One CTA sorts up to this many keys in shared memory. */
+/* One CTA sorts up to threads * rows keys by all their bits at once (sort_tiny.cuh). */
+#define TINY_THREADS  512
+#define TINY_ROWS     9
+#define TINY_BIN_BITS 11
+
+/* One CTA sorts up to threads * rows keys in shared memory; if there is a split for them, only up to split_min(), from where on the split
+ * is quicker. */
+static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 ? 2048 : 4096; }
 #define SORT_SMALL_THREADS     512
 #define SORT_SMALL_ROWS_NARROW 16
 #define SORT_SMALL_ROWS_WIDE   8
@@ -46,6 +55,13 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define SPLIT_SINGLE_BITS       10
 #define SPLIT_MAX_BITS          16
 #define SPLIT_HISTOGRAM_THREADS 1024
+
+/* Rounds of exchanges before a window is looked at whether it is in order (sort_window.cuh). */
+#define WINDOW_BLIND_ROUNDS 3
+
+/* Keys with values are split (sort_stable.cuh) from this many on. */
+static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8 ? 1 << 13 : 1 << 12; }
+#define STABLE_LEAST_BITS 12 /* up to this many bits, the least buckets are best */
 
 /* Keys of 1 and 2 bytes are counted and written anew (sort_fill.cuh), from this many on; 16-byte vectors that a thread writes. */
 #define COUNTING_MIN_BYTES 8192

@@ -1,0 +1,78 @@
+/* sort_scratch.cuh: how large the tiles of the stable sorts are, and how the scratch of a sort is cut up. Host code. */
+#ifndef UPSWEEP_CUDA_SORT_SCRATCH_CUH
+#define UPSWEEP_CUDA_SORT_SCRATCH_CUH
+
+#include "sort_split.cuh"
+
+#define MOVED_VALUE_MAX 16 /* bytes; larger values are gathered */
+
+/* ---- shape of a pass --------------------------------------------------------------------------------------------------------- */
+
+/* The word that stands for a value in a pass: 0, 4 or 8 bytes. Values moved by place need 4. */
+static uint32_t word_nbytes(uint64_t n, size_t value_nbytes) {
+    if (value_nbytes == 0) return 0;
+    if (value_nbytes > MOVED_VALUE_MAX) return n > UINT32_MAX ? 8 : 4;
+    return value_nbytes == 8 ? 8 : 4;
+}
+
+static uint32_t max_rows(const struct cuda_queue *queue, size_t key_nbytes, uint32_t word) {
+    const uint32_t by_registers = (uint32_t)sort_rows((int)key_nbytes, (int)word);
+    const uint32_t shared = shared_nbytes_per_cta(queue->arch, SORT_CTAS_PER_SM);
+    return (uint32_t)min_u64(by_registers, shared / (SORT_THREADS * (key_nbytes + word)));
+}
+
+/* Few keys: tiles shrink, so that there are enough of them for all multiprocessors. */
+static uint32_t rows_for(const struct cuda_queue *queue, uint64_t n, uint32_t rows_limit) {
+    const uint64_t rows = n / ((uint64_t)SORT_THREADS * (uint32_t)queue->nsms * SORT_TILES_PER_SM);
+    return rows < SORT_MIN_ROWS ? SORT_MIN_ROWS : rows > rows_limit ? rows_limit : (uint32_t)rows;
+}
+
+/* Dynamic shared memory for a tile: first the counters are there, then the keys and words. */
+template <typename KEY, int WORD> static uint32_t tile_nbytes(const struct sort_job *job) {
+    const uint32_t counters = SORT_THREADS / 32 * SORT_DIGITS * sizeof(struct digit_counter);
+    const uint32_t tile = SORT_THREADS * job->rows * (uint32_t)(sizeof(KEY) + WORD);
+    return tile > counters ? tile : counters;
+}
+
+/* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
+
+/* The parts, in this order; sizes in bytes. */
+struct sort_scratch {
+    uint64_t state_rows; /* of each of the two arrays of tile states */
+    uint64_t header, split, states[2], keys[2], values, indices;
+    uint64_t total; /* UINT64_MAX if it does not fit */
+};
+
+/* Takes count * nbytes, rounded up to 256; returns where. */
+static uint64_t take(uint64_t *total, uint64_t count, uint64_t nbytes) {
+    const uint64_t at = *total;
+    uint64_t size;
+    if (__builtin_mul_overflow(count, nbytes, &size) || size > UINT64_MAX - 255 ||
+        __builtin_add_overflow(at, (size + 255) & ~UINT64_C(255), total)) {
+        *total = UINT64_MAX;
+    }
+    return at;
+}
+
+/* The same for every alignment and aliasing of the arrays, and never less for more keys. */
+static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes,
+                                          bool argsort) {
+    struct sort_scratch s = {};
+    const uint64_t full_tile = (uint64_t)SORT_THREADS * max_rows(queue, key_nbytes, word_nbytes(n, value_nbytes));
+    const uint64_t few_tiles = 2 * (uint64_t)queue->nsms * SORT_TILES_PER_SM; /* rows_for() rounds down: by less than half */
+    const uint64_t tiles = n / full_tile > few_tiles ? n / full_tile : min_u64(n / (SORT_THREADS * SORT_MIN_ROWS), few_tiles);
+    s.state_rows = min_u64(tiles, SORT_PORTION_ITEMS / full_tile) + 1;
+
+    const unsigned key_buffers = !argsort || key_nbytes == 2 ? 1 : key_nbytes == 1 ? 0 : 2;
+    const bool gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
+    s.header = take(&s.total, 1, sizeof(struct sort_header));
+    s.split = take(&s.total, 1, sizeof(struct split_header)); /* next to it: one call clears both */
+    /* The second of two stable partitions may end every coarse bucket with a tile of its own. */
+    for (int i = 0; i < 2; i++) s.states[i] = take(&s.total, s.state_rows + SORT_DIGITS, SORT_DIGITS * sizeof(uint32_t));
+    for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
+    s.values = take(&s.total, n, value_nbytes);
+    s.indices = take(&s.total, gathered ? n : 0, word_nbytes(n, value_nbytes));
+    return s;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* sort_stable_launch.cuh: the host's part in sorting keys with values by a stable split (sort_stable.cuh): how many buckets, and the
+ * launches.
+ *
+ * The choice depends on sizes alone and assumes keys whose top bits are spread at random; whether that holds is for the device to find out.
+ */
+#ifndef UPSWEEP_CUDA_SORT_STABLE_LAUNCH_CUH
+#define UPSWEEP_CUDA_SORT_STABLE_LAUNCH_CUH
+
+#include "sort_split_launch.cuh"
+#include "sort_stable.cuh"
+
+/* Shapes of the last step, by the size of buckets (sort_split_launch.cuh). */
+template <typename ITEM> struct stable_shapes {
+    typedef bucket_shape<ITEM, 256, 10, 10, 5> LITTLE;
+    typedef bucket_shape<ITEM, 256, 18, 11, 4> MIDDLE;
+    typedef bucket_shape<ITEM, 512, 18, 12, 2> BIG;
+};
+template <> struct stable_shapes<uint64_t> {
+    typedef bucket_shape<uint64_t, 256, 2, 10, 5> LEAST;
+    typedef bucket_shape<uint64_t, 256, 10, 10, 4> LITTLE;
+    typedef bucket_shape<uint64_t, 512, 9, 11, 2> MIDDLE;
+    typedef bucket_shape<uint64_t, 512, 18, 12, 2> BIG;
+};
+
+/* ITEM wider than KEY: by one partition. Else by two, since only the second takes enough bits off a key to leave room for a place. */
+template <typename KEY, typename ITEM, typename SHAPE>
+static bool try_shape(struct split_job *split, const struct cuda_queue *queue, const struct sort_job *job, uint32_t most_bits) {
+    const uint32_t shared = SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes;
+    if (shared > shared_nbytes_per_cta(queue->arch, 1)) return false;
+    uint32_t bits = split_bits(job->n, SHAPE::ITEMS);
+    const bool one = sizeof(ITEM) > sizeof(KEY);
+    if (!one) bits = max_u32(bits, place_bits(SHAPE::ITEMS));
+    if (bits > most_bits) return false;
+    split->coarse_bits = one ? 0 : bits / 2;
+    split->fine_bits = bits - split->coarse_bits;
+    split->bucket_max = split->check_from = SHAPE::ITEMS;
+    return true;
+}
+
+/* Chooses bits and shape; false if a split is not for this sort: some of the bits of the keys, too few or too many. */
+template <typename KEY>
+static bool choose_stable(struct split_job *split, const struct cuda_queue *queue, const struct sort_args *args,
+                          const struct sort_job *job) {
+    if (args->hi_bit - args->lo_bit != sizeof(KEY) * 8 || !job->has_values) return false;
+    if (queue->arch < 90 || queue->arch >= 120 || job->n > SORT_PORTION_ITEMS || job->n < stable_min(sizeof(KEY))) return false;
+    constexpr uint32_t ONE = SORT_DIGIT_BITS, TWO = 2 * SORT_DIGIT_BITS;
+    if constexpr (sizeof(KEY) == 4) {
+        if (try_shape<KEY, uint64_t, stable_shapes<uint64_t>::MIDDLE>(split, queue, job, ONE)) return true;
+        if (try_shape<KEY, uint64_t, stable_shapes<uint64_t>::BIG>(split, queue, job, ONE)) return true;
+    } else {
+        if (try_shape<KEY, KEY, stable_shapes<uint64_t>::LEAST>(split, queue, job, STABLE_LEAST_BITS)) return true;
+    }
+    return try_shape<KEY, KEY, typename stable_shapes<KEY>::LITTLE>(split, queue, job, TWO) ||
+           try_shape<KEY, KEY, typename stable_shapes<KEY>::MIDDLE>(split, queue, job, TWO) ||
+           try_shape<KEY, KEY, typename stable_shapes<KEY>::BIG>(split, queue, job, TWO);
+}
+
+template <typename KEY, int WORD>
+static cudaError_t launch_stable_partition(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue,
+                                           bool second) {
+    const uint32_t ntiles = job->ntiles + (second ? 1u << split->coarse_bits : 0);
+    return launch_next(queue, stable_partition<KEY, WORD>, ntiles, SORT_THREADS, tile_nbytes<KEY, WORD>(job), *job, *split, second);
+}
+
+template <typename KEY>
+static cudaError_t launch_stable_partitions(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue,
+                                            uint32_t word) {
+    cudaError_t error = cudaSuccess;
+    for (int second = 0; second <= (split->coarse_bits > 0) && error == cudaSuccess; second++) {
+        error = word == 8 ? launch_stable_partition<KEY, 8>(job, split, queue, second)
+                          : launch_stable_partition<KEY, 4>(job, split, queue, second);
+    }
+    return error;
+}
+
+template <typename KEY, typename ITEM, typename SHAPE>
+static cudaError_t launch_stable_shape(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
+    return launch_next(queue, stable_buckets<KEY, ITEM, SHAPE>, 1u << (split->coarse_bits + split->fine_bits), SHAPE::THREADS,
+                       SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes, *job, *split);
+}
+
+template <typename KEY, typename ITEM>
+static cudaError_t launch_stable_buckets(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
+    typedef stable_shapes<ITEM> SHAPES;
+    if constexpr (sizeof(KEY) == 8) {
+        if (split->bucket_max == SHAPES::LEAST::ITEMS) return launch_stable_shape<KEY, ITEM, typename SHAPES::LEAST>(job, split, queue);
+    }
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_stable_shape<KEY, ITEM, typename SHAPES::LITTLE>(job, split, queue);
+    }
+    if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_stable_shape<KEY, ITEM, typename SHAPES::MIDDLE>(job, split, queue);
+    return launch_stable_shape<KEY, ITEM, typename SHAPES::BIG>(job, split, queue);
+}
+
+template <typename KEY>
+static cudaError_t launch_stable(const struct sort_job *job, struct split_job *split, const struct cuda_queue *queue, uint32_t word) {
+    split->tile_items = job->rows * SORT_THREADS;
+    for (int second = 0; second <= (split->coarse_bits > 0); second++) {
+        split->states[second] = job->states[second];
+        split->state_words[second] = (job->ntiles + (second ? 1u << split->coarse_bits : 0)) * SORT_DIGITS;
+    }
+    cudaError_t error = launch_split_histogram<KEY>(split, queue);
+    if (error == cudaSuccess) error = launch_stable_partitions<KEY>(job, split, queue, word);
+    if (error != cudaSuccess) return error;
+    if (split->coarse_bits) return launch_stable_buckets<KEY, KEY>(job, split, queue);
+    return launch_stable_buckets<KEY, uint64_t>(job, split, queue);
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* sort_tile.cuh: a stable partition of one tile of keys and values by one digit: what all passes of all stable sorts are made of.
+ *
+ *     tile of keys, in registers         3 1 2 1 | 0 3 1 2 | ...     each CTA takes the next tile
+ *     rank in the tile (sort_rank.cuh)   and announce the tile's count of each digit
+ *     scatter to shared memory           0 1 1 1 2 2 3 3             runs of equal digits
+ *     look back (sort_lookback.cuh)      keys of each digit in earlier tiles
+ *     copy each run to its place         out[start of the digit + those in earlier tiles + place in the run]
+ *
+ * Between the counting and the looking back lies the scatter, so that predecessors have had time to answer. Writing from runs in shared
+ * memory makes neighbouring threads write neighbouring keys.
+ * Cost: keys and values read once, written once, and a kilobyte of tile states.
+ * Source: Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs, 2022. */
+#ifndef UPSWEEP_CUDA_SORT_TILE_CUH
+#define UPSWEEP_CUDA_SORT_TILE_CUH
+
+#include "sort_lookback.cuh"
+#include "sort_rank.cuh"
+
+/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+
+/* A value in registers: nothing, or a word of 4 or 8 bytes: the value itself, the index of its key, or its place in the tile. */
+struct no_value {};
+template <int NBYTES> struct value_word;
+template <> struct value_word<0> { typedef struct no_value type; };
+template <> struct value_word<4> { typedef uint32_t type; };
+template <> struct value_word<8> { typedef uint64_t type; };
+
+template <typename UNIT> static __device__ __forceinline__ void copy_units(char *dst, const char *src, uint32_t nbytes) {
+    for (uint32_t i = 0; i < nbytes; i += sizeof(UNIT)) *(UNIT *)(dst + i) = *(const UNIT *)(src + i);
+}
+
+/* unit: divides nbytes and both addresses. */
+static __device__ __forceinline__ void copy_value(char *dst, const char *src, uint32_t nbytes, uint32_t unit) {
+    switch (unit) {
+    case 16:
+        return copy_units<uint4>(dst, src, nbytes);
+    case 8:
+        return copy_units<uint64_t>(dst, src, nbytes);
+    case 4:
+        return copy_units<uint32_t>(dst, src, nbytes);
+    case 2:
+        return copy_units<uint16_t>(dst, src, nbytes);
+    default:
+        return copy_units<uint8_t>(dst, src, nbytes);
+    }
+}
+
+/* ---- the tile at hand -------------------------------------------------------------------------------------------------------- */
+
+/* Where this CTA's tile comes from and goes to. */
+template <typename KEY> struct sort_tile {
+    const KEY *keys_src; /* of its first key */
+    KEY *keys_dst;       /* of the whole output; NULL: keys are not wanted any more */
+    const char *values_src;
+    char *values_dst;
+    uint64_t first; /* index of its first key in the source */
+    uint32_t count;
+    bool numbered;   /* values are not read but numbers: the indices, or the places in the tile by which values are fetched */
+    uint64_t number; /* the first */
+};
+
+/* The word that stands for value i of the tile. */
+template <typename WORD, typename KEY> static __device__ __forceinline__ WORD value_at(const struct sort_tile<KEY> &tile, uint32_t i) {
+    return tile.numbered ? (WORD)(tile.number + i) : ((const WORD *)tile.values_src)[i];
+}
+
+/* Writes value i of the output, which `word` stands for. */
+template <typename WORD, typename KEY>
+static __device__ __forceinline__ void put_value(const struct sort_job &job, const struct sort_tile<KEY> &tile, uint64_t i, WORD word) {
+    if (!job.by_place) {
+        ((WORD *)tile.values_dst)[i] = word;
+    } else {
+        copy_value(tile.values_dst + i * job.value_nbytes, tile.values_src + (uint64_t)word * job.value_nbytes, job.value_nbytes,
+                   job.value_unit);
+    }
+}
+
+/* A pass that moves everything and reorders nothing. */
+template <typename KEY, int VALUE_NBYTES>
+static __device__ __forceinline__ void copy_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile) {
+    typedef typename value_word<VALUE_NBYTES>::type WORD;
+    for (uint32_t i = threadIdx.x; i < tile.count; i += SORT_THREADS) {
+        if (tile.keys_dst) tile.keys_dst[tile.first + i] = tile.keys_src[i];
+        if constexpr (VALUE_NBYTES > 0) put_value(job, tile, tile.first + i, value_at<WORD>(tile, i));
+    }
+}
+
+/* Asks for the values that a warp will move, a row of 32 a lane, to be brought nearer while the keys are ranked: a hint. */
+template <typename WORD, typename KEY>
+static __device__ __forceinline__ void prefetch_values(const struct sort_tile<KEY> &tile, uint32_t warp_first, uint32_t rows) {
+    const uint32_t lane = threadIdx.x % 32, i = warp_first + lane * 32;
+    if (!tile.numbered && lane < rows && i < tile.count) asm volatile("prefetch.global.L2 [%0];" ::"l"((const WORD *)tile.values_src + i));
+}
+
+/* ---- sorting it -------------------------------------------------------------------------------------------------------------- */
+
+/* What the digits' threads tell the others. */
+struct digit_sums {
+    uint64_t base[SORT_DIGITS]; /* where a key of the digit goes, less its place in the tile */
+    uint32_t sums[SORT_DIGITS / 32];
+};
+
+/* The digit, and the tile's place among those that are partitioned together. */
+struct tile_place {
+    uint32_t shift, mask;
+    uint32_t *states; /* [tiles][SORT_DIGITS], of all of them */
+    uint32_t tile;    /* this one's number */
+};
+
+/* Sorts one tile. Thread d < 256 calls starts.of(d, before, count) when it knows how many keys of digit d lie before the tile and in it:
+ * where do the tile's go? s_memory: first the digit counters, then, when every key knows its place, the tile itself: keys, then values. */
+template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS>
+static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile,
+                                                     const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
+                                                     struct digit_sums &s) {
+    typedef typename value_word<VALUE_NBYTES>::type WORD;
+    constexpr int WARPS = SORT_THREADS / 32, LOADS = 16 / (VALUE_NBYTES ? VALUE_NBYTES : 4);
+    /* the keys of this warp, a row at a time */
+    const uint32_t warp = threadIdx.x / 32, warp_start = warp * 32 * job.rows + threadIdx.x % 32;
+    const struct warp_items items = items_of_warp(warp, job.rows, tile.count);
+    const struct key_order<KEY> order(job);
+    KEY images[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? tile.keys_src[warp_start + row * 32] : (KEY)0;
+    if constexpr (VALUE_NBYTES > 0) prefetch_values<WORD>(tile, warp * 32 * job.rows, job.rows);
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
+
+    struct digit_counter *counters = (struct digit_counter *)s_memory, *warp_counters = counters + warp * SORT_DIGITS;
+    struct packed_ranks<ROWS> ranks = {};
+    clear_counters(warp_counters);
+    rank_in_warp(ranks, images, items, warp_counters, at.shift, at.mask);
+    __syncthreads(); /* all histograms are complete */
+
+    uint32_t count = 0, *states = at.states + (uint64_t)at.tile * SORT_DIGITS;
+    if (threadIdx.x < SORT_DIGITS) {
+        count = sum_warp_counts<WARPS>(counters, threadIdx.x);
+        store_relaxed(states + threadIdx.x, (at.tile == 0 ? TILE_UPTO : TILE_OWN) | count);
+    }
+    const uint32_t digit_start = scan_digits(count, s.sums);
+    if (threadIdx.x < SORT_DIGITS) store_warp_starts<WARPS>(counters, threadIdx.x, digit_start);
+    __syncthreads(); /* the starts are there */
+    rank_in_tile(ranks, images, warp_counters, at.shift, at.mask);
+    __syncthreads(); /* nobody needs the counters any more */
+
+    KEY *s_images = (KEY *)s_memory;
+    WORD *s_words = (WORD *)(s_images + job.rows * SORT_THREADS);
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (items.has(row)) s_images[ranks.get(row)] = images[row];
+    }
+    if constexpr (VALUE_NBYTES > 0) {
+#pragma unroll
+        for (int first = 0; first < ROWS; first += LOADS) { /* a few loads in flight, as many as there are registers for */
+            WORD words[LOADS];
+#pragma unroll
+            for (int row = first; row < first + LOADS && row < ROWS; row++) {
+                if (items.has(row)) words[row - first] = value_at<WORD>(tile, warp_start + row * 32);
+            }
+#pragma unroll
+            for (int row = first; row < first + LOADS && row < ROWS; row++) {
+                if (items.has(row)) s_words[ranks.get(row)] = words[row - first];
+            }
+        }
+    }
+    if (threadIdx.x < SORT_DIGITS) {
+        const uint32_t before = look_back(at.states, at.tile, threadIdx.x);
+        if (at.tile > 0) store_relaxed(states + threadIdx.x, TILE_UPTO | (before + count));
+        s.base[threadIdx.x] = starts.of(threadIdx.x, before, count) - digit_start;
+    }
+    __syncthreads(); /* the tile is in order, and each digit has its place */
+
+    KEY *keys_dst = tile.keys_dst;
+    if (keys_dst) __builtin_assume(__isGlobal(keys_dst)); /* or the compiler would think that writing keys changes shared memory */
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < tile.count; i += SORT_THREADS) {
+        const KEY image = s_images[i];
+        const uint64_t place = s.base[digit_of(image, at.shift, at.mask)] + i;
+        if (keys_dst) keys_dst[place] = order.key_of_image(image);
+        if constexpr (VALUE_NBYTES > 0) put_value(job, tile, place, s_words[i]);
+    }
+}
+
+#endif
