@@ -1,0 +1,201 @@
+/* test_cuda_sort.c: sorts on the GPU against the CPU backend, in random combinations: type, n, form, values, bits, direction, places.
+ *
+ * Which way a sort goes depends on n and on what the first kernel finds in the keys, so sizes are drawn around the borders of the plans
+ * too, and many distributions leave the highest, the middle or the lowest bits to a few values. The CPU backend is tested by test_sort.c.
+ */
+#include <stdio.h>
+
+#include "harness.h"
+#include "oracle.h"
+
+enum { GUARD = 256, MAX_VALUE_NBYTES = 48 };
+
+static upsweep_context *cpu, *cuda;
+static struct rng rng = {7};
+
+/* ---- keys -------------------------------------------------------------------------------------------------------------------- */
+
+enum distribution {
+    RANDOM,
+    SORTED,
+    REVERSED,
+    EQUAL,
+    FEW,
+    SMALL,
+    SKEWED,
+    HOT,
+    HIGH_SHARED,
+    MIDDLE_SHARED,
+    LOW_SHARED,
+    OUTLIER,
+    DISTRIBUTIONS
+};
+
+static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
+    const uint64_t all = UINT64_MAX >> (64 - nbits), x = rng_next(&rng) & all, some = UINT64_C(0x9e3779b97f4a7c15) & all;
+    const uint64_t middle = all >> nbits / 4 & ~(all >> (nbits - nbits / 4));
+    switch (distribution) {
+    case SORTED:
+        return all / n * i;
+    case REVERSED:
+        return all / n * (n - 1 - i);
+    case EQUAL:
+        return some;
+    case FEW:
+        return some * rng_below(&rng, 5);
+    case SMALL:
+        return x % 50;
+    case SKEWED:
+        return x >> rng_below(&rng, nbits);
+    case HOT:
+        return rng_below(&rng, 10) ? x >> 8 | some << (nbits - 8) : x;
+    case HIGH_SHARED:
+        return x >> nbits / 3 | (some & ~(all >> nbits / 3));
+    case MIDDLE_SHARED:
+        return (x & ~middle) | (some & middle);
+    case LOW_SHARED:
+        return (x & ~(all >> nbits / 2)) | (some & all >> nbits / 2);
+    case OUTLIER:
+        return i == n / 3 ? x : some;
+    default:
+        return x;
+    }
+}
+
+/* Up to `most`, and every second time a few keys away from where buckets of 2^bits or more of them become too large for a plan. */
+static uint64_t draw_size(uint64_t most) {
+    static const uint64_t limits[] = {512, 2560, 4608, 8192, 9216, 17920, 18432};
+    uint64_t n = rng_next(&rng) >> rng_below(&rng, 64) & (most - 1);
+    if (rng_below(&rng, 2)) {
+        const uint64_t limit = limits[rng_below(&rng, 7)], bits = rng_below(&rng, 17);
+        n = rng_below(&rng, 2) ? limit - 2 + rng_below(&rng, 5) : (limit - rng_below(&rng, limit / 8)) << bits;
+    }
+    return n < 1 ? 1 : n > most ? 1 + n % most : n;
+}
+
+/* ---- a case ------------------------------------------------------------------------------------------------------------------ */
+
+enum form { KEYS, PAIRS, ARGSORT32, ARGSORT64, FORMS };
+
+struct sort_case {
+    enum form form;
+    upsweep_type type;
+    uint64_t n;
+    size_t key_nbytes, value_nbytes;
+    upsweep_order order;
+    bool keys_in_place, values_in_place;
+    size_t shift; /* of the values, in bytes, behind an aligned address */
+};
+
+/* nbytes of context memory at a distance behind 256-byte alignment, between guards; all of it is filled, with host's bytes or with 0xA7. */
+struct array {
+    unsigned char *base, *at;
+    size_t nbytes, before;
+};
+
+static struct array make_array(upsweep_context *ctx, const void *host, size_t nbytes, size_t shift) {
+    struct array a = {.nbytes = nbytes, .before = GUARD + shift};
+    const size_t total = nbytes + a.before + GUARD;
+    unsigned char *filled = must_malloc(total);
+    memset(filled, 0xA7, total);
+    if (host) memcpy(filled + a.before, host, nbytes);
+    void *p = NULL;
+    CHECK_OK(upsweep_alloc(ctx, &p, total));
+    CHECK_OK(upsweep_upload(ctx, p, filled, total));
+    free(filled);
+    a.base = p;
+    a.at = a.base + a.before;
+    return a;
+}
+
+/* The array's bytes, to be freed; the guards must be as they were. */
+static unsigned char *read_array(upsweep_context *ctx, const struct array *a) {
+    const size_t total = a->nbytes + a->before + GUARD;
+    unsigned char *all = must_malloc(total);
+    size_t dead = 0;
+    CHECK_OK(upsweep_download(ctx, all, a->base, total));
+    for (size_t i = 0; i < a->before; i++) dead += all[i] != 0xA7;
+    for (size_t i = a->before + a->nbytes; i < total; i++) dead += all[i] != 0xA7;
+    CHECK(dead == 0);
+    memmove(all, all + a->before, a->nbytes);
+    return all;
+}
+
+struct answer {
+    unsigned char *keys, *values;
+};
+
+/* Runs the case on a context, and reads what it has written. */
+static struct answer run_case(upsweep_context *ctx, const struct sort_case *c, const void *keys, const void *values) {
+    const size_t keys_nbytes = c->n * c->key_nbytes, values_nbytes = c->n * c->value_nbytes;
+    struct array in = make_array(ctx, keys, keys_nbytes, c->key_nbytes * (c->shift % 5)), out = in;
+    struct array values_in = make_array(ctx, values, values_nbytes, c->form == PAIRS ? c->shift : 0), values_out = values_in;
+    if (!c->keys_in_place) out = make_array(ctx, NULL, keys_nbytes, c->key_nbytes * (c->shift % 3));
+    if (!c->values_in_place) values_out = make_array(ctx, NULL, values_nbytes, c->form == PAIRS ? c->shift : 0);
+    if (c->form == KEYS)
+        CHECK_OK(upsweep_sort(ctx, out.at, in.at, c->n, c->type, &c->order));
+    else if (c->form == PAIRS)
+        CHECK_OK(upsweep_sort_pairs(ctx, out.at, in.at, values_out.at, values_in.at, c->n, c->type, c->value_nbytes, &c->order));
+    else
+        CHECK_OK(upsweep_argsort(ctx, values_out.at, in.at, c->n, c->type, c->form == ARGSORT32 ? UPSWEEP_U32 : UPSWEEP_U64, &c->order));
+    const struct answer answer = {read_array(ctx, &out), read_array(ctx, &values_out)};
+    upsweep_free(ctx, in.base);
+    upsweep_free(ctx, values_in.base);
+    if (!c->keys_in_place) upsweep_free(ctx, out.base);
+    if (!c->values_in_place) upsweep_free(ctx, values_out.base);
+    return answer;
+}
+
+static struct sort_case draw_case(uint64_t most) {
+    static const size_t value_sizes[] = {4, 8, 4, 8, 16, 1, 2, 3, 12, MAX_VALUE_NBYTES};
+    struct sort_case c = {.form = (enum form)rng_below(&rng, FORMS), .type = (upsweep_type)rng_below(&rng, UPSWEEP_TYPE_COUNT)};
+    c.n = draw_size(most);
+    c.key_nbytes = elem_size(c.type);
+    c.value_nbytes = c.form == PAIRS ? value_sizes[rng_below(&rng, 10)] : c.form == ARGSORT32 ? 4 : c.form == ARGSORT64 ? 8 : 0;
+    c.order.descending = (uint32_t)rng_below(&rng, 2);
+    if (rng_below(&rng, 4) == 0) {
+        c.order.lo_bit = (uint32_t)rng_below(&rng, 8 * c.key_nbytes);
+        c.order.hi_bit = c.order.lo_bit + 1 + (uint32_t)rng_below(&rng, 8 * c.key_nbytes - c.order.lo_bit);
+    }
+    c.keys_in_place = c.form <= PAIRS && rng_below(&rng, 3) == 0;
+    c.values_in_place = c.form == PAIRS && rng_below(&rng, 3) == 0;
+    c.shift = rng_below(&rng, 2) ? 0 : rng_below(&rng, 17);
+    return c;
+}
+
+static void test_random_case(uint64_t most) {
+    const struct sort_case c = draw_case(most);
+    const enum distribution distribution = (enum distribution)rng_below(&rng, DISTRIBUTIONS);
+    case_begin("form %d, %s, n %llu, values of %zu bytes, bits %u to %u, descending %u, in place %d %d, shift %zu, distribution %d",
+               (int)c.form, upsweep_type_name(c.type), (unsigned long long)c.n, c.value_nbytes, c.order.lo_bit, c.order.hi_bit,
+               c.order.descending, (int)c.keys_in_place, (int)c.values_in_place, c.shift, (int)distribution);
+    unsigned char *keys = must_malloc(c.n * c.key_nbytes), *values = must_malloc(c.n * c.value_nbytes);
+    for (uint64_t i = 0; i < c.n; i++) elem_store(keys, i, c.type, make_key(distribution, (unsigned)(8 * c.key_nbytes), i, c.n));
+    rng_fill(&rng, values, c.n * c.value_nbytes);
+    const struct answer want = run_case(cpu, &c, keys, values), got = run_case(cuda, &c, keys, values);
+    if (c.form <= PAIRS) CHECK_SAME(got.keys, want.keys, c.n, c.key_nbytes);
+    if (c.form != KEYS) CHECK_SAME(got.values, want.values, c.n, c.value_nbytes);
+    free(keys);
+    free(values);
+    free(want.keys);
+    free(want.values);
+    free(got.keys);
+    free(got.values);
+}
+
+int main(void) {
+    harness_begin(false);
+    if (!backend_wanted("cuda")) {
+        skip("cuda");
+        return harness_end();
+    }
+    CHECK_OK(upsweep_open(&cpu, "cpu"));
+    if (CHECK_OK(upsweep_open(&cuda, "cuda"))) {
+        for (int i = 0; i < (quick() ? 300 : 10000); i++) test_random_case(1 << 16);
+        for (int i = 0; i < (quick() ? 20 : 100); i++) test_random_case(1 << 22);
+        for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);
+    }
+    upsweep_close(cuda);
+    upsweep_close(cpu);
+    return harness_end();
+}
