@@ -72,11 +72,13 @@ static const struct ladder_rung rungs[] = {
     {"utf8 decode in steps", LADDER_UTF8_DECODE, LADDER_CPU, PARTS, NULL, ladder_utf8_decode_steps, NULL},
     {"cpu upsweep utf8 decode", LADDER_UTF8_DECODE, LADDER_CPU, THREADS, NULL, ladder_upsweep, NULL},
 #ifdef UPSWEEP_HAVE_CUDA
+    {"cuda utf8 decode in steps", LADDER_UTF8_DECODE, LADDER_CUDA, BLOCK | PARTS, NULL, ladder_device_utf8, &ladder_working_threads_scan},
     {"cuda upsweep utf8 decode", LADDER_UTF8_DECODE, LADDER_CUDA, NONE, NULL, ladder_upsweep, NULL},
 #endif
     {"utf8 encode in steps", LADDER_UTF8_ENCODE, LADDER_CPU, PARTS, NULL, ladder_utf8_encode_steps, NULL},
     {"cpu upsweep utf8 encode", LADDER_UTF8_ENCODE, LADDER_CPU, THREADS, NULL, ladder_upsweep, NULL},
 #ifdef UPSWEEP_HAVE_CUDA
+    {"cuda utf8 encode in steps", LADDER_UTF8_ENCODE, LADDER_CUDA, BLOCK | PARTS, NULL, ladder_device_utf8, &ladder_working_threads_scan},
     {"cuda upsweep utf8 encode", LADDER_UTF8_ENCODE, LADDER_CUDA, NONE, NULL, ladder_upsweep, NULL},
 #endif
 };

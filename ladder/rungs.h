@@ -34,6 +34,7 @@ void ladder_scan_serially(int32_t *out, const int32_t *in, uint64_t n);
 ladder_function ladder_device_scan;                          /* gpu_scan.cu: with any scan of device.cuh */
 ladder_function ladder_device_compact;                       /* gpu_compact.cu: likewise */
 ladder_function ladder_device_split_sort;                    /* gpu_7_split_sort.cu: likewise */
+ladder_function ladder_device_utf8;                          /* gpu_utf8_steps.cu: likewise */
 extern const struct device_scan ladder_naive_scan;           /* gpu_1_naive.cu */
 extern const struct device_scan ladder_work_efficient_scan;  /* gpu_2_work_efficient.cu */
 extern const struct device_scan ladder_packed_threads_scan;  /* gpu_3_working_threads.cu */

@@ -1,12 +1,13 @@
 /* test_cuda_large.c: more elements than 32 bits can count: 2^32 + 12,345 bytes and 2^31 + 1 words, on both paths.
  *
  * The input is one block of random bytes, repeated; so the host can tell every output element without holding the input. The block's
- * length has no factor in common with any tile. Outputs are fetched and compared a chunk at a time. */
+ * length has no factor in common with any tile. Outputs are fetched and compared a chunk at a time; of text, some blocks. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 
 #include "harness.h"
 #include "paths.h"
+#include "utf8_oracle.h"
 
 enum { BLOCK = 999983, CHUNK = 1 << 26 };
 static const uint64_t N_BYTES = (1ull << 32) + 12345, N_WORDS = (1ull << 31) + 1, INDEX_BASE = 1000000000000;
@@ -138,19 +139,51 @@ static void test_words(void) {
     check_count(check_output(large_words, N_WORDS) / 4);
 }
 
+/* n code units of text: what a block becomes, again and again, as no sequence crosses its ends. */
+static void test_text(struct conversion c, uint64_t n) {
+    const struct expected e = oracle_utf8(block, BLOCK, c), tail = oracle_utf8(block, n % BLOCK, c);
+    const uint64_t nblocks = n / BLOCK, units = e.report.needed, looked_at[] = {0, 1, nblocks / 2, nblocks - 1, nblocks};
+    const size_t unit_nbytes = upsweep_encoding_nbytes(c.to);
+    upsweep_utf8_report r, *report = (upsweep_utf8_report *)(void *)count;
+    case_begin("%s to %s of more than 2^31 units", upsweep_encoding_name(c.from), upsweep_encoding_name(c.to));
+    c.options.encoding = c.from == UPSWEEP_UTF8 ? c.to : c.from;
+    for (int measure = 1; measure >= 0; measure--) {
+        CHECK_OK((c.from == UPSWEEP_UTF8 ? upsweep_utf8_decode : upsweep_utf8_encode)(
+            ctx, measure ? NULL : out, measure ? 0 : 8 * N_BYTES / unit_nbytes, report, in, n, &c.options));
+        CHECK_OK(upsweep_utf8_read_report(ctx, &r, report));
+        CHECK(r.needed == nblocks * units + tail.report.needed && r.consumed == n && r.written == (measure ? 0 : r.needed));
+        CHECK(r.bad_sequences == nblocks * e.report.bad_sequences + tail.report.bad_sequences);
+        CHECK(r.bad_units == nblocks * e.report.bad_units + tail.report.bad_units && r.error_at == e.report.error_at);
+    }
+    for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
+        const struct expected *expected = looked_at[i] == nblocks ? &tail : &e;
+        CHECK_OK(upsweep_download(ctx, got, out + looked_at[i] * units * unit_nbytes, (size_t)expected->report.needed * unit_nbytes));
+        CHECK_SAME(got, expected->out, expected->report.needed, unit_nbytes);
+    }
+    oracle_free(&e);
+    oracle_free(&tail);
+}
+
 static void test_path(int path) {
     ctx = open_path(path, NULL);
     if (!CHECK(ctx != NULL)) return;
     void *p[3] = {NULL, NULL, NULL};
-    const size_t nbytes[3] = {(size_t)(4 * N_WORDS), (size_t)(8 * N_BYTES), 8}; /* out: room for an index an element */
+    const size_t nbytes[3] = {(size_t)(4 * N_WORDS), (size_t)(8 * N_BYTES), sizeof(upsweep_utf8_report)}; /* out: an index an element */
     bool enough = true;
     for (int i = 0; i < 3; i++) enough = enough && upsweep_alloc(ctx, &p[i], nbytes[i]) == UPSWEEP_OK;
     in = p[0];
     out = p[1];
     count = p[2];
     if (!enough) skip("large arrays: they take 43 GB of device memory");
-    if (enough && fill_input(N_BYTES, BLOCK)) test_bytes();
-    if (enough && fill_input(4 * N_WORDS, sizeof block)) test_words();
+    if (enough && fill_input(N_BYTES, BLOCK)) {
+        test_bytes();
+        test_text((struct conversion){.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF32}, N_BYTES);
+        test_text((struct conversion){.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF16LE}, N_BYTES);
+    }
+    if (enough && fill_input(4 * N_WORDS, sizeof block)) {
+        test_words();
+        test_text((struct conversion){.from = UPSWEEP_UTF32, .to = UPSWEEP_UTF8}, N_WORDS);
+    }
     for (int i = 0; i < 3; i++) upsweep_free(ctx, p[i]);
     upsweep_close(ctx);
 }
@@ -163,6 +196,7 @@ int main(void) {
     }
     struct rng rng = {32};
     rng_fill(&rng, block, sizeof block);
+    ((unsigned char *)block)[0] = ((unsigned char *)block)[BLOCK - 1] = 'x'; /* no sequence of UTF-8 goes on from one block to the next */
     got = must_malloc(CHUNK);
     want = must_malloc(CHUNK);
     for (int path = 0; path < PATHS; path++) test_path(path);

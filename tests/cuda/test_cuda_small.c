@@ -4,12 +4,13 @@
 #include "harness.h"
 #include "oracle.h"
 #include "paths.h"
+#include "utf8_oracle.h"
 
 enum { MAX_N = 40000, MAX_NBYTES = 8 * MAX_N };
 
 static upsweep_context *ctx;
 static uint64_t n;
-static unsigned char *in, *out, *flags, *count;                                               /* context memory */
+static unsigned char *in, *out, *flags, *count, *map;                                         /* context memory */
 static unsigned char h_in[MAX_NBYTES], h_out[MAX_NBYTES], h_want[MAX_NBYTES], h_flags[MAX_N]; /* host memory */
 
 /* out and count hold `nwant` elements as in h_want. */
@@ -73,6 +74,36 @@ static void test_sort(upsweep_type type) {
     free(order);
 }
 
+/* The first units of the input, in replacement, removal or strict, with output and without. */
+static void test_text(upsweep_encoding from, upsweep_encoding to, uint64_t nunits, upsweep_on_error on_error) {
+    struct conversion c = {.from = from, .to = to, .options = {.on_error = on_error, .more = 1, .skip_bom = 1}};
+    upsweep_utf8_report got, *report = (upsweep_utf8_report *)(void *)count;
+    case_begin("%s to %s, mode %d, n %llu", upsweep_encoding_name(from), upsweep_encoding_name(to), (int)on_error,
+               (unsigned long long)nunits);
+    const struct expected e = oracle_utf8(h_in, nunits, c);
+    c.options.encoding = from == UPSWEEP_UTF8 ? to : from;
+    if (from == UPSWEEP_UTF8 && to == UPSWEEP_UTF32) c.options.map = (uint64_t *)(void *)map;
+    for (int measure = 0; measure < 2; measure++) {
+        CHECK_OK((from == UPSWEEP_UTF8 ? upsweep_utf8_decode : upsweep_utf8_encode)(
+            ctx, measure ? NULL : out, measure ? 0 : e.report.needed, report, in, nunits, &c.options));
+        CHECK_OK(upsweep_download(ctx, &got, report, sizeof got));
+        CHECK(got.needed == e.report.needed && got.bad_units == e.report.bad_units && got.error_at == e.report.error_at);
+        c.options.map = NULL;
+    }
+    memcpy(h_want, e.out, (size_t)e.report.needed * upsweep_encoding_nbytes(to));
+    check_out(e.report.needed, upsweep_encoding_nbytes(to), false, 0);
+    oracle_free(&e);
+}
+
+static void test_texts(void) {
+    test_text(UPSWEEP_UTF8, UPSWEEP_UTF32, n, UPSWEEP_REPLACE);
+    test_text(UPSWEEP_UTF8, UPSWEEP_UTF16BE, n, UPSWEEP_REMOVE);
+    test_text(UPSWEEP_UTF8, UPSWEEP_UTF8, n, UPSWEEP_REPLACE);
+    test_text(UPSWEEP_UTF32, UPSWEEP_UTF8, n, UPSWEEP_REPLACE);
+    test_text(UPSWEEP_UTF16LE, UPSWEEP_UTF8, n, UPSWEEP_STRICT);
+    test_text(UPSWEEP_UTF16LE, UPSWEEP_UTF8, n, UPSWEEP_REPLACE);
+}
+
 static void test_all(void) {
     struct rng rng = {n};
     rng_fill(&rng, h_in, sizeof h_in);
@@ -92,6 +123,7 @@ static void test_all(void) {
     test_records(48, n / 8, 0);
     test_sort(UPSWEEP_U8);
     test_sort(UPSWEEP_F32);
+    test_texts();
 }
 
 static void alloc(unsigned char **p, size_t nbytes) {
@@ -111,7 +143,8 @@ int main(void) {
         alloc(&in, sizeof h_in);
         alloc(&out, sizeof h_in);
         alloc(&flags, MAX_N);
-        alloc(&count, 8);
+        alloc(&count, sizeof(upsweep_utf8_report));
+        alloc(&map, sizeof h_in);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             n = sizes[i];
             test_all();
@@ -120,6 +153,7 @@ int main(void) {
         upsweep_free(ctx, out);
         upsweep_free(ctx, flags);
         upsweep_free(ctx, count);
+        upsweep_free(ctx, map);
         upsweep_close(ctx);
     }
     return harness_end();
