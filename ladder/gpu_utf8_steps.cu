@@ -12,10 +12,10 @@
  *     scan         exclusive sum of the flags: where the bytes go
  *     scatter      41   E2   82   AC   C3   A9
  *
- * Work and depth: those of the scan, plus O(n) and O(1). Bytes for one of text: 9 for the map, those of the scan, 4 to clear, 13 to
+ * Work and depth: those of the scan, plus O(n) and O(1). Bytes for one of text: 6 for the map, those of the scan, 4 to clear, 11 to
  * scatter, up to 8 to decode; the library's single pass moves one and what it becomes. What it teaches: threads side by side read the same
- * bytes again and again and it costs nothing, as they lie in one line; but whatever is written between two kernels goes to memory and back.
- * Source: as cpu_7_utf8_steps.c. */
+ * bytes again and again, and it costs nothing, as they lie in one line; but whatever is written between two kernels goes to memory and
+ * back. Source: as cpu_7_utf8_steps.c. */
 #include "device.cuh"
 #include "utf8_steps.h"
 

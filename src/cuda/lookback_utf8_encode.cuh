@@ -24,7 +24,7 @@ template <int UNIT> struct LookbackUtf8Encode {
         WARP_ITEMS = ROWS * ROW_ITEMS,
         TILE_ITEMS = THREADS / 32 * WARP_ITEMS,
         PAIRS = (ROWS + 1) / 2,
-        MOST = UNIT == 4 ? 4 : 3 /* bytes that a unit can become: a pair, four */
+        MOST = UNIT == 4 ? 4 : 3 /* bytes that a unit can become */
     };
     struct Shared {
         alignas(16) unsigned char stage[THREADS / 32][16 + MOST * WARP_ITEMS + 32];
@@ -66,7 +66,17 @@ template <int UNIT> struct LookbackUtf8Encode {
         if constexpr (UNIT == 4)
             return codes_of_row(data[0]);
         else
-            return codes_of_row(data[0], around[0], around[0], swap, lane);
+            return codes_of_row(data[0], EncodeRow<2>::around(data[0], around[0], around[0], swap, lane), swap);
+    }
+
+    __device__ __forceinline__ uint32_t find_first_kind(bool swap, int lane) const {
+        const uint32_t kind = EncodeRow<UNIT>::kind_of(data[0], swap);
+        if constexpr (UNIT == 2)
+            if (kind == UTF8_ROW_ANY)
+                return EncodeRow<2>::pairs_up(data[0], EncodeRow<2>::around(data[0], around[0], around[0], swap, lane), swap)
+                           ? UTF8_ROW_PAIRS
+                           : UTF8_ROW_ANY;
+        return kind;
     }
 
     __device__ __forceinline__ uint32_t first_kind() const { return kinds & ((1u << UTF8_KIND_BITS) - 1); }
@@ -93,7 +103,7 @@ template <int UNIT> struct LookbackUtf8Encode {
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll 2
         for (int r = 0; r < ROWS; r++) {
-            const uint32_t kind = inner && !is_cut ? EncodeRow<UNIT>::kind_of(data[0], args.swap) : UTF8_ROW_ANY;
+            const uint32_t kind = inner && !is_cut ? find_first_kind(args.swap, lane) : UTF8_ROW_ANY;
             kinds |= kind;
             rotate_in(row, kind != UTF8_ROW_ANY ? EncodeRow<UNIT>::count(data[0], kind, args.swap)
                                                 : reduce_any(args, span, first, place_of(warp, r, lane), lane, inner, is_cut, found));
@@ -110,7 +120,7 @@ template <int UNIT> struct LookbackUtf8Encode {
         const uint32_t owned = inner ? (1u << VEC) - 1 : vector_bits(first + place, span);
         const EncodeCodes<UNIT> c = first_codes(args.swap, lane);
         const uint32_t bad = c.bad & owned;
-        counted[0] = owned & ~c.silent & (args.replace ? ~0u : ~bad);
+        counted[0] = owned & (args.replace ? ~0u : ~bad);
         if (bad != 0) {
             found.sequences += (uint32_t)__popc(bad);
             found.first = min(found.first, UTF8_PLACE_ZERO + place + (uint32_t)__ffs((int)bad) - 1);
@@ -148,6 +158,11 @@ template <int UNIT> struct LookbackUtf8Encode {
 
     __device__ __forceinline__ void stage_row(bool swap, unsigned char *to, int lane) const {
         const uint32_t kind = first_kind();
+        if constexpr (UNIT == 2)
+            if (kind == UTF8_ROW_PAIRS) {
+                EncodeRow<2>::put_pairs(to, data[0], EncodeRow<2>::around(data[0], around[0], around[0], swap, lane), swap);
+                return;
+            }
         if (kind != UTF8_ROW_ANY)
             put_row<UNIT>(to, data[0], kind, swap);
         else

@@ -34,6 +34,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static constexpr unsigned TILE_UNITS = FINISHERS * ROWS * ROW_UNITS, PAIRS = ROWS / 2;
     static constexpr unsigned SIDE_NBYTES = 0,
                               NOTE_WORDS = UNIT == 2 ? 2 : 1; /* {kind 3, bytes 5} for each row; UTF-16: the units around the chunk */
+    static constexpr int UNROLLED = UNIT == 4 ? ROWS : 1;     /* the code for a row of UTF-16 is long */
     static constexpr bool KEEPS_SLOT = true;
     static_assert(ROWS == 4, "a note has room for four rows, and a register for two");
 
@@ -69,19 +70,32 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
 
     static __device__ __forceinline__ uint32_t owned_bits(uint64_t at, TextSpan span) { return window_bits(at, span) & ((1u << VEC) - 1); }
 
+    /* The units beside this lane's vector of row r, when it has become the first of `data`. around: in lanes 0 and 31, those beside the
+     * chunk. */
+    static __device__ __forceinline__ EncodeRow<2>::Around beside_row(const uint4 (&data)[ROWS], unsigned r, uint32_t around, bool swap,
+                                                                      int lane) {
+        const uint32_t above = __shfl_sync(ALL_LANES, data[ROWS - 1].w >> 16, 31), below = __shfl_sync(ALL_LANES, data[1].x & 0xFFFF, 0);
+        return EncodeRow<2>::around(data[0], r > 0 ? above : around, r + 1 < ROWS ? below : around, swap, lane);
+    }
+
+    static __device__ __forceinline__ uint32_t kind_of_row(const uint4 (&data)[ROWS], unsigned r, uint32_t around, bool swap, int lane) {
+        const uint32_t kind = EncodeRow<UNIT>::kind_of(data[0], swap);
+        if constexpr (UNIT == 2)
+            if (kind == UTF8_ROW_ANY && EncodeRow<2>::pairs_up(data[0], beside_row(data, r, around, swap, lane), swap))
+                return UTF8_ROW_PAIRS;
+        return kind;
+    }
+
     /* Row r, of any kind, when it has become the first of `data`: its code points, and the units that count. Returns what is ill-formed. */
     static __device__ __forceinline__ uint32_t look_at_row(const Args &args, const uint4 (&data)[ROWS], unsigned r, uint32_t around,
                                                            TextSpan span, uint64_t at, bool &is_cut, EncodeCodes<UNIT> &codes,
                                                            uint32_t &counted, int lane) {
-        if constexpr (UNIT == 4) {
+        if constexpr (UNIT == 4)
             codes = codes_of_row(data[0]);
-        } else {
-            const uint32_t above = __shfl_sync(ALL_LANES, data[ROWS - 1].w >> 16, 31),
-                           below = __shfl_sync(ALL_LANES, data[1].x & 0xFFFF, 0);
-            codes = codes_of_row(data[0], r > 0 ? above : around, r + 1 < ROWS ? below : around, args.swap, lane);
-        }
+        else
+            codes = codes_of_row(data[0], beside_row(data, r, around, args.swap, lane), args.swap);
         const uint32_t owned = owned_bits(at, span), bad = codes.bad & owned;
-        counted = owned & ~codes.silent & (args.replace ? ~0u : ~bad);
+        counted = owned & (args.replace ? ~0u : ~bad);
         if (args.strict) is_cut = cut_row(counted, bad, is_cut, lane);
         return bad;
     }
@@ -118,9 +132,9 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         if constexpr (UNIT == 2) note[32 + lane] = around = units_around(args, chunk, first, span, lane);
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) data[r] = chunk[32 * r + lane];
-#pragma unroll
+#pragma unroll UNROLLED
         for (unsigned r = 0; r < ROWS; r++) {
-            const uint32_t kind = inner && !is_cut ? EncodeRow<UNIT>::kind_of(data[0], args.swap) : UTF8_ROW_ANY;
+            const uint32_t kind = inner && !is_cut ? kind_of_row(data, r, around, args.swap, lane) : UTF8_ROW_ANY;
             uint32_t nbytes = 0;
             if (kind != UTF8_ROW_ANY) {
                 nbytes = EncodeRow<UNIT>::count(data[0], kind, args.swap);
@@ -163,11 +177,13 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         bool is_cut = false;
         if (at & UTF8_CUT) return;
         __syncwarp(); /* the chunk has been read, by all lanes */
-#pragma unroll
+#pragma unroll UNROLLED
         for (unsigned r = 0; r < ROWS; r++) {
             unsigned char *const to = stage + nbytes + (before[0] & 0xFFFF);
             const uint32_t kind = notes >> 5 & 7;
-            if (kind != UTF8_ROW_ANY)
+            if (UNIT == 2 && kind == UTF8_ROW_PAIRS)
+                EncodeRow<2>::put_pairs(to, local.data[0], beside_row(local.data, r, around, args.swap, lane), args.swap);
+            else if (kind != UTF8_ROW_ANY)
                 put_row<UNIT>(to, local.data[0], kind, args.swap);
             else
                 put_any(args, local, place, r, around, is_cut, to, lane);

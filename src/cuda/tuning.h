@@ -33,7 +33,8 @@ enum {
     COUNT_CTAS = 8,
 };
 
-/* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. */
+/* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. Counting, 2^30 bytes of
+ * Chinese, by rows a buffer x CTAs: 4x7 0.71 of the speed of reading, 2x9 0.67. */
 enum {
     UTF8_DECODE_THREADS = 128,
     UTF8_DECODE_ROWS = 4,
@@ -87,6 +88,8 @@ template <> struct RingCompactShape<8, true> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 7 };
 };
 
+/* Encoding, 2^28 bytes from UTF-32, as parts of the speed of a copy, by reducers x finishers x stages: ASCII, Russian, Chinese 8x16x6 0.68,
+ * 0.62, 0.52; 10x20x5 0.76, 0.66, 0.54: it waits for its own instructions, so all warps that there can be. */
 enum { RING_UTF8_ENCODE_REDUCERS = 10, RING_UTF8_ENCODE_FINISHERS = 20, RING_UTF8_ENCODE_ROWS = 4, RING_UTF8_ENCODE_STAGES = 5 };
 
 /* By the bytes of a code unit of the output: rows of 896 bytes, and QUADS: room for the characters of a chunk; more are stored in two goes.
