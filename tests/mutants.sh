@@ -94,6 +94,7 @@ mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descen
 mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 0xf0f0);/v = FN(stage)(v, 6, 0xf0f0);/' 'AVX-512: the network pairs the wrong lanes'
 mutant full sort src/cpu/sort_network_tmpl.h 's/length > SORT_NETWORK_KEYS \&\& length <= 4/length > SORT_NETWORK_KEYS + 1 \&\& length <= 4/' 'AVX-512: buckets of 17 keys stay in disorder'
+mutant full sort src/cpu/sort_line_tmpl.h 's/any |= (KEY)(x != x);/any |= (KEY)(x < x);/' 'NaNs that the sample missed are spread by value'
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 
 # ---- arguments and contexts ----

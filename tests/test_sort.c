@@ -118,9 +118,23 @@ static void check_sort(const struct sort_case *c, const void *keys, const char *
 
 /* ---- keys -------------------------------------------------------------------------------------------------------------------- */
 
-enum distribution { RANDOM, SORTED, REVERSED, ALL_EQUAL, FEW_DISTINCT, SHARED_DIGITS, SPECIAL, SKEWED, OUTLIER, DISTRIBUTIONS };
-static const char *const distribution_names[DISTRIBUTIONS] = {"random",        "sorted",  "reversed", "all equal",  "few distinct",
-                                                              "shared digits", "special", "skewed",   "one outlier"};
+enum distribution {
+    RANDOM,
+    SORTED,
+    REVERSED,
+    ALL_EQUAL,
+    FEW_DISTINCT,
+    SHARED_DIGITS,
+    SPECIAL,
+    SKEWED,
+    OUTLIER,
+    EVEN,
+    EVEN_WITH_NAN,
+    DISTRIBUTIONS
+};
+static const char *const distribution_names[DISTRIBUTIONS] = {"random",       "sorted",        "reversed",     "all equal",
+                                                              "few distinct", "shared digits", "special",      "skewed",
+                                                              "one outlier",  "even",          "even, one NaN"};
 
 /* Extremes; for floats NaNs of both signs, infinities, zeros of both signs. */
 static uint64_t special_key(upsweep_type type, uint64_t pick) {
@@ -150,6 +164,10 @@ static uint64_t make_key(struct rng *rng, upsweep_type type, enum distribution d
         return rng_next(rng) >> rng_below(rng, 64);
     case OUTLIER: /* one key differs from all others in its top bit, and in all bits below it is the least */
         return i == n / 3 + 1 ? sign / 2 : rng_next(rng) % (range / 1024 + 3);
+    case EVEN: /* floats between -1 and 1 */
+        return is_float(type) ? elem_of_float(type, (double)(int64_t)rng_next(rng) * 0x1p-63) : rng_next(rng);
+    case EVEN_WITH_NAN:
+        return i == n / 3 + 1 ? special_key(type, 5) : make_key(rng, type, EVEN, i, n);
     default:
         return rng_next(rng);
     }
@@ -291,6 +309,10 @@ static void test_big(void) {
                  {PAIRS, UPSWEEP_U32, RANDOM},
                  {ARGSORT32, UPSWEEP_I64, SKEWED},
                  {PAIRS_IN_PLACE, UPSWEEP_F32, SHARED_DIGITS},
+                 {KEYS, UPSWEEP_F32, EVEN},
+                 {KEYS_IN_PLACE, UPSWEEP_F32, EVEN_WITH_NAN},
+                 {KEYS, UPSWEEP_F64, EVEN},
+                 {KEYS, UPSWEEP_F64, EVEN_WITH_NAN},
                  {KEYS, UPSWEEP_U16, RANDOM},
                  {KEYS, UPSWEEP_U64, SKEWED},
                  {KEYS, UPSWEEP_U64, OUTLIER},

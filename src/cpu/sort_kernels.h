@@ -12,11 +12,12 @@
 /* A little more than half of a 1 MiB L2: the area in which a thread spreads a leaf or collects the blocks of a split; the rest is for what
  * streams past. 2^17 u32 keys and some: 1024 buckets of 2^27 keys are then leaves. (Zen 5, 2026-11.) */
 #define SORT_AREA_NBYTES (544u << 10)
-/* Digits of a split: its open lines, one a bucket, are to stay in L1 (best up to 8 bits); with fewer than 64 stores wait for one another. */
+/* Digits of a split: its open lines, one a bucket, are to stay in L1 (best up to 8 bits); with fewer than 64 stores wait for one another.
+ */
 #define SORT_SPLIT_MIN_BITS  6u
 #define SORT_SPLIT_BEST_BITS 8u
 #define SORT_SPLIT_MAX_BITS  10u
-#define SORT_SPLIT_LEVELS    11u
+#define SORT_SPLIT_LEVELS    12u
 /* A block of a log: whole lines, enough of them that the end of one is seldom met. */
 #define SORT_BLOCK_MIN_NBYTES 256u
 /* Digits of a leaf: its open lines are in L2, its tables in L1. */
@@ -82,11 +83,19 @@ struct sort_bench {
     _Alignas(SORT_LINE_NBYTES) unsigned char area[]; /* of the largest leaf; if there are splits, SORT_AREA_NBYTES */
 };
 
-/* One pass that splits a range of `from` by the digit (image >> shift) % 2^bits into the log. */
+/* A digit for floats, whose bits are unevenly spread where their values are not: (value - from) * scale, between 0 and `last`. scale is
+ * negative if the order is descending. Rounding keeps the order; a NaN has no digit. */
+struct sort_line {
+    double from, scale, last;
+};
+
+/* One pass that splits a range of `from` by the digit (image >> shift) % 2^bits, or by line, into the log. */
 struct sort_split {
     struct sort_arrays from;
     struct sort_image image;
     uint32_t shift, bits;
+    bool by_line;
+    struct sort_line line;
     bool stream; /* too large for the caches: write past them */
 };
 
@@ -127,6 +136,7 @@ struct sort_leaf {
     unsigned char *area;
     uint32_t *table; /* [table_items] for counts, with vector code */
     uint64_t table_items;
+    bool by_line;                     /* keys are floats that may be spread by value */
     const struct sort_vector *vector; /* or NULL */
 };
 
@@ -142,7 +152,11 @@ struct sort_kernel {
     uint64_t (*varying)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t step);
     /* Are items [begin, end) already in order by the bits of mask, or strictly in the opposite one? */
     enum sort_order (*order)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t mask);
-    /* Moves [begin, end) to the bench's log; returns the bits in which the images differ. */
+    /* The line on which items begin, begin + step, ... lie, for 2^bits buckets: false if they are no numbers or all the same. NULL: keys
+     * are never floats here. */
+    bool (*line)(struct sort_line *line, const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end,
+                 uint64_t step, uint32_t bits);
+    /* Moves [begin, end) to the bench's log; returns the bits in which the images differ; by line, whether there are NaNs. */
     uint64_t (*split)(const struct sort_split *split, uint64_t begin, uint64_t end, struct sort_bench *bench);
     /* A bucket, as it is, to [begin, ...) of `to`. */
     void (*unload)(const struct sort_arrays *to, uint64_t begin, const struct sort_source *source);

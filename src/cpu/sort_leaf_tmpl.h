@@ -181,29 +181,51 @@ static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, u
 }
 
 #ifndef VALUE
-/* Keys sorted whole and alone, which differ in bits `varying` at most. A bucket too long for the network is a leaf of its own, in the part
- * of the area that was its. False, with nothing written to `to`, if there is no room for the counts. */
-static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying) {
+/* The buckets of a leaf by networks have been spread in the area: sorts them, a bucket too long for the network as a leaf of its own, by
+ * bits [0, hi), in the part of the area that was its. */
+static void FN(finish_buckets)(const struct sort_leaf *leaf, uint32_t *bounds, uint32_t nbuckets, uint32_t nbig, uint32_t hi) {
     const uint32_t most = SORT_GROUP_NBYTES / sizeof(KEY);
+    leaf->vector->buckets(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->area, bounds, nbuckets, &leaf->image);
+    struct sort_leaf again = *leaf;
+    again.table += nbuckets + 1;
+    again.table_items -= nbuckets + 1;
+    again.by_line = false;
+    for (uint32_t d = 0; nbig > 0; d++) {
+        if (bounds[d + 1] - bounds[d] <= most) continue;
+        FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
+        again.area = leaf->area + bounds[d] * sizeof(KEY);
+        FN(leaf_again)(&again, bounds[d], bounds[d + 1], 0, hi);
+        nbig--;
+    }
+}
+
+/* Keys sorted whole and alone, which differ in bits `varying` at most. False, with nothing written, if there is no room for the counts. */
+static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying) {
     const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
     const uint32_t nbuckets = 1u << digits.high_bits;
     uint32_t *bounds = leaf->table;
     if (leaf->table_items < nbuckets + 1) return false;
     bounds[0] = 0;
     FN(count_source)(leaf, &digits, NULL, bounds + 1);
-    uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, most);
+    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, SORT_GROUP_NBYTES / sizeof(KEY));
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
-    leaf->vector->buckets(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->area, bounds, nbuckets, &leaf->image);
-    struct sort_leaf again = *leaf;
-    again.table += nbuckets + 1;
-    again.table_items -= nbuckets + 1;
-    for (uint32_t d = 0; nbig > 0; d++) {
-        if (bounds[d + 1] - bounds[d] <= most) continue;
-        FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
-        again.area = leaf->area + bounds[d] * sizeof(KEY);
-        FN(leaf_again)(&again, bounds[d], bounds[d + 1], 0, digits.high_shift);
-        nbig--;
-    }
+    FN(finish_buckets)(leaf, bounds, nbuckets, nbig, digits.high_shift);
+    return true;
+}
+#endif
+
+#ifdef REAL
+/* The same for floats, by value. False, with nothing written, if that is not possible. */
+static bool FN(leaf_by_line)(const struct sort_leaf *leaf) {
+    const uint32_t bits = sort_network_bits(leaf->source.n), nbuckets = 1u << bits;
+    uint32_t *bounds = leaf->table;
+    struct sort_line line;
+    if (leaf->table_items < nbuckets + 1 || !FN(source_line)(leaf, bits, &line)) return false;
+    bounds[0] = 0;
+    FN(count_by_line)(leaf, &line, bits, bounds + 1);
+    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, SORT_GROUP_NBYTES / sizeof(KEY));
+    FN(spread_by_line)(leaf, &line, bounds + 1);
+    FN(finish_buckets)(leaf, bounds, nbuckets, nbig, 8 * sizeof(KEY));
     return true;
 }
 #endif
@@ -230,6 +252,9 @@ static void FN(leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi) {
             FN(tiny_leaf)(leaf, mask);
         return;
     }
+#ifdef REAL
+    if (leaf->by_line && FN(leaf_by_line)(leaf)) return;
+#endif
 #ifndef VALUE
     /* The keys of a bucket are seldom alike in more than its digit: that they are not is seen soon enough. */
     if (leaf->vector && in_log && FN(leaf_by_networks)(leaf, mask)) return;

@@ -17,6 +17,9 @@ static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) { retu
 
 static const struct sort_arrays *source_of(const struct sorter *s, const struct bucket *b) { return b->level == 0 ? &s->in : &s->out; }
 
+/* Sorted whole and alone, floats may be spread by value. */
+static bool may_go_by_line(const struct sorter *s) { return s->vector != NULL && s->kernel->line != NULL && s->image.when_negative != 0; }
+
 static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task) {
     struct sort_bench *bench = bench_of(s, task);
     const struct sort_leaf leaf = {.source = *source,
@@ -27,6 +30,7 @@ static void sort_leaf(const struct sorter *s, const struct bucket *b, const stru
                                    .area = bench->area,
                                    .table = (uint32_t *)(void *)(s->tables + task * s->table_nbytes),
                                    .table_items = s->table_nbytes / sizeof(uint32_t),
+                                   .by_line = may_go_by_line(s),
                                    .vector = s->vector};
     s->kernel->leaf(&leaf, b->lo, b->hi);
 }
@@ -130,12 +134,28 @@ static uint32_t split_bits(const struct sorter *s, uint64_t n) {
     return bits < SORT_SPLIT_MIN_BITS ? SORT_SPLIT_MIN_BITS : bits > SORT_SPLIT_MAX_BITS ? SORT_SPLIT_MAX_BITS : bits;
 }
 
+/* Splits floats by value, on the line of a sample of them: false if they are not all numbers. */
+static bool split_by_line(struct split_job *job, const struct bucket *b) {
+    const uint64_t n = b->end - b->begin;
+    const struct sorter *s = job->s;
+    job->split.bits = split_bits(s, n);
+    job->split.shift = b->hi;
+    if (!s->kernel->line(&job->split.line, &s->in, &s->image, b->begin, b->end, n / 1024 + 1, job->split.bits)) return false;
+    job->split.by_line = true;
+    size_blocks(job);
+    run_tasks(job, split_task);
+    job->split.by_line = false;
+    uint64_t any_nan = 0;
+    for (uint32_t i = 0; i < job->ntasks; i++) any_nan |= bench_of(s, job->first_bench + i)->varying;
+    return any_nan == 0;
+}
+
 /* Splits into the logs by the digit below the common prefix: false if the keys do not differ at all. The highest bit that differs is known
  * for certain only when all keys have been read; a sample of them guesses it well enough that they are seldom read again. */
 static bool split_by_digit(struct split_job *job, const struct bucket *b) {
-    const uint64_t n = b->end - b->begin;
-    const uint32_t bits = split_bits(job->s, n);
-    uint64_t guess = job->s->kernel->varying(&job->split.from, &job->split.image, b->begin, b->end, n / 256 + 1) & job->mask;
+    const uint32_t bits = split_bits(job->s, b->end - b->begin);
+    uint64_t guess =
+        job->s->kernel->varying(&job->split.from, &job->split.image, b->begin, b->end, (b->end - b->begin) / 256 + 1) & job->mask;
     if (guess == 0) guess = find_varying(job);
     if (guess == 0) return false;
     for (;;) {
@@ -153,7 +173,8 @@ static bool split_by_digit(struct split_job *job, const struct bucket *b) {
  * was sorted instead. */
 static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks, struct bucket *sub) {
     struct split_job job = job_of(s, b, task, ntasks);
-    if (b->lo == b->hi || !split_by_digit(&job, b)) {
+    const bool by_line = b->level == 0 && may_go_by_line(s) && split_by_line(&job, b);
+    if (!by_line && (b->lo == b->hi || !split_by_digit(&job, b))) {
         run_tasks(&job, copy_task);
         return 0;
     }

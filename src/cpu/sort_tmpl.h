@@ -208,12 +208,21 @@ ALWAYS_INLINE KEY FN(fill_blocks)(FN(blocks) * b, const struct sort_split *s, st
     return varying;
 }
 
+#ifdef REAL
+#include "sort_line_tmpl.h"
+#endif
+
 static uint64_t FN(split)(const struct sort_split *s, uint64_t begin, uint64_t end, struct sort_bench *bench) {
     const struct sort_image no_float = {s->image.flip, 0};
     FN(blocks) b;
     FN(open_blocks)(&b, s, bench);
-    const KEY varying =
-        s->image.when_negative == 0 ? FN(fill_blocks)(&b, s, no_float, begin, end) : FN(fill_blocks)(&b, s, s->image, begin, end);
+    KEY varying;
+#ifdef REAL
+    if (s->by_line)
+        varying = FN(fill_blocks_by_line)(&b, s, begin, end);
+    else
+#endif
+        varying = s->image.when_negative == 0 ? FN(fill_blocks)(&b, s, no_float, begin, end) : FN(fill_blocks)(&b, s, s->image, begin, end);
     for (uint32_t d = 0; d < 1u << s->bits; d++) {
         const uint32_t nitems = b.log->block_items - (uint32_t)(b.place[d] >> 32);
         if (nitems > 0) FN(close_block)(&b, d, nitems);
@@ -238,6 +247,9 @@ static const struct sort_kernel FN(kernel) = {
     .item_nbytes = sizeof(FN(item)),
     .varying = FN(varying),
     .order = FN(order),
+#ifdef REAL
+    .line = FN(line),
+#endif
     .split = FN(split),
     .unload = FN(unload),
     .copy = FN(copy),

@@ -166,9 +166,11 @@ static uint32_t sort_sum_counts(uint32_t *counts, uint32_t nbuckets, uint32_t mo
 #undef KEY
 
 #define KEY      uint32_t
+#define REAL     float
 #define FN(name) name##_k4
 #include "sort_tmpl.h"
 #undef FN
+#undef REAL
 #define VALUE    uint32_t
 #define FN(name) name##_k4v4
 #include "sort_tmpl.h"
@@ -182,9 +184,11 @@ static uint32_t sort_sum_counts(uint32_t *counts, uint32_t nbuckets, uint32_t mo
 #undef KEY
 
 #define KEY      uint64_t
+#define REAL     double
 #define FN(name) name##_k8
 #include "sort_tmpl.h"
 #undef FN
+#undef REAL
 #define VALUE    uint32_t
 #define FN(name) name##_k8v4
 #include "sort_tmpl.h"

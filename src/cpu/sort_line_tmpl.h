@@ -1,0 +1,120 @@
+/* sort_line_tmpl.h: floats spread by their values, a part of sort_tmpl.h for keys alone that may be floats (REAL).
+ *
+ * The bits of floats that lie evenly between 0 and 1 are not even: half of them share an exponent. Their distance from the least one is. It
+ * only has to keep the order, which subtraction, multiplication and conversion do, however they round; what comes to lie in one bucket
+ * is sorted by its bits. Source: Knuth, TAOCP 3, 5.2.1 (address calculation); Dobosiewicz, Sorting by distributive partitioning, 1978. */
+
+static inline REAL FN(real_of)(KEY raw) {
+    REAL x;
+    memcpy(&x, &raw, sizeof x);
+    return x;
+}
+
+enum { FN(stretch) = 256 }; /* items whose digits are computed together, in vectors */
+
+static inline void FN(line_digits)(int32_t digits[FN(stretch)], const struct sort_arrays *arrays, uint64_t begin, uint32_t n,
+                                   const struct sort_line *line) {
+    const REAL from = (REAL)line->from, scale = (REAL)line->scale, last = (REAL)line->last;
+    for (uint32_t i = 0; i < n; i++) {
+        REAL at = (FN(real_of)(FN(raw_at)(arrays, begin + i)) - from) * scale;
+        at = at > 0 ? at : 0;
+        at = at < last ? at : last;
+        digits[i] = (int32_t)at;
+    }
+}
+
+/* least, greatest: images. */
+static bool FN(line_between)(struct sort_line *line, KEY least, KEY greatest, const struct sort_image *image, uint32_t bits) {
+    const REAL from = FN(real_of)(FN(unconvert)(least, image)), to = FN(real_of)(FN(unconvert)(greatest, image));
+    const REAL span = to - from;
+    if (!__builtin_isfinite(span) || span == 0) return false;
+    *line = (struct sort_line){from, (REAL)(1u << bits) / span, (1u << bits) - 1};
+    return __builtin_isfinite(line->scale);
+}
+
+static bool FN(line)(struct sort_line *line, const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end,
+                     uint64_t step, uint32_t bits) {
+    KEY least = (KEY)-1, greatest = 0;
+    for (uint64_t i = begin; i < end; i += step) {
+        const KEY key = FN(key_at)(from, image, i);
+        least = key < least ? key : least;
+        greatest = key > greatest ? key : greatest;
+    }
+    return FN(line_between)(line, least, greatest, image, bits);
+}
+
+static bool FN(any_nan)(const struct sort_arrays *arrays, uint64_t begin, uint32_t n) {
+    KEY any = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const REAL x = FN(real_of)(FN(raw_at)(arrays, begin + i));
+        any |= (KEY)(x != x);
+    }
+    return any != 0;
+}
+
+/* The same as fill_blocks, by line. Returns whether there are NaNs, which are in the wrong bucket then. */
+static bool FN(fill_blocks_by_line)(FN(blocks) * b, const struct sort_split *s, uint64_t begin, uint64_t end) {
+    const uint64_t next_place = 1 - (UINT64_C(1) << 32);
+    const struct sort_arrays from = s->from;
+    FN(item) *const items = b->items;
+    int32_t digits[FN(stretch)];
+    bool any_nan = false;
+    for (uint64_t at = begin; at < end; at += FN(stretch)) {
+        const uint32_t n = end - at < FN(stretch) ? (uint32_t)(end - at) : FN(stretch);
+        FN(line_digits)(digits, &from, at, n, &s->line);
+        any_nan |= FN(any_nan)(&from, at, n);
+        UNROLLED for (uint32_t i = 0; i < n; i++) {
+            const uint32_t d = (uint32_t)digits[i];
+            const uint64_t place = b->place[d];
+            items[(uint32_t)place] = FN(load_raw)(&from, at + i);
+            b->place[d] = place + next_place;
+            if ((place + next_place) >> 32 == 0) FN(close_block)(b, d, b->log->block_items);
+        }
+    }
+    return any_nan;
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------------------ */
+
+/* The line of a leaf's keys: false if there are other things than numbers. */
+static bool FN(source_line)(const struct sort_leaf *leaf, uint32_t bits, struct sort_line *line) {
+    struct sort_reader reader = {.source = &leaf->source};
+    struct sort_piece piece;
+    KEY least = (KEY)-1, greatest = 0;
+    while (sort_next_piece(&reader, sizeof(FN(item)), &piece)) {
+        for (uint32_t i = 0; i < piece.n; i++) {
+            const KEY key = FN(key_at)(&piece.from, &leaf->image, piece.begin + i);
+            least = key < least ? key : least;
+            greatest = key > greatest ? key : greatest;
+        }
+    }
+    return FN(line_between)(line, least, greatest, &leaf->image, bits);
+}
+
+static void FN(count_by_line)(const struct sort_leaf *leaf, const struct sort_line *line, uint32_t bits, uint32_t *counts) {
+    struct sort_reader reader = {.source = &leaf->source};
+    struct sort_piece piece;
+    int32_t digits[FN(stretch)];
+    memset(counts, 0, sizeof *counts << bits);
+    while (sort_next_piece(&reader, sizeof(FN(item)), &piece)) {
+        for (uint32_t at = 0; at < piece.n; at += FN(stretch)) {
+            const uint32_t n = piece.n - at < FN(stretch) ? piece.n - at : FN(stretch);
+            FN(line_digits)(digits, &piece.from, piece.begin + at, n, line);
+            UNROLLED for (uint32_t i = 0; i < n; i++) counts[digits[i]]++;
+        }
+    }
+}
+
+static void FN(spread_by_line)(const struct sort_leaf *leaf, const struct sort_line *line, uint32_t *next) {
+    struct sort_reader reader = {.source = &leaf->source};
+    struct sort_piece piece;
+    int32_t digits[FN(stretch)];
+    KEY *area = (KEY *)(void *)leaf->area;
+    while (sort_next_piece(&reader, sizeof(FN(item)), &piece)) {
+        for (uint32_t at = 0; at < piece.n; at += FN(stretch)) {
+            const uint32_t n = piece.n - at < FN(stretch) ? piece.n - at : FN(stretch);
+            FN(line_digits)(digits, &piece.from, piece.begin + at, n, line);
+            UNROLLED for (uint32_t i = 0; i < n; i++) area[next[digits[i]]++] = FN(key_at)(&piece.from, &leaf->image, piece.begin + at + i);
+        }
+    }
+}
