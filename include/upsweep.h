@@ -328,9 +328,9 @@ typedef struct upsweep_order {
 
 /* Radix sort of in [n] into out [n], stable. Aliasing: out == in is allowed.
  * Errors: NULL, TYPE, BITS, OPTIONS (descending neither 0 nor 1), SIZE, ALIGN, ALIAS; MEMORY, DEVICE_MEMORY or SCRATCH for scratch.
- * Cost: if the highest bits of the keys are spread, three or four reads and two or three writes, whatever their width; else one read, then one
- * read and one write for each digit of eight bits that not all keys share. Scratch: n keys and a little. Source: Stehle and Jacobsen, A memory
- * bandwidth-efficient hybrid radix sort on GPUs, 2017; Adinets and Merrill, Onesweep, 2022. */
+ * Cost: if the highest bits of the keys are spread, three or four reads and two or three writes, whatever their width; else one read, then
+ * one read and one write for each digit of eight bits that not all keys share. Scratch: n keys and a little. Source: Stehle and Jacobsen, A
+ * memory bandwidth-efficient hybrid radix sort on GPUs, 2017; Adinets and Merrill, Onesweep, 2022. */
 UPSWEEP_CALL upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
 
 /* The same for pairs: values [n] of value_nbytes bytes each (1 to 4096), of any kind and alignment, move with their keys. Each output may
@@ -339,8 +339,8 @@ UPSWEEP_CALL upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void
                                 uint64_t n, upsweep_type type, size_t value_nbytes, const upsweep_order *order);
 
 /* The order that sorts keys [n], which stay as they are: indices [n] as index_type (UPSWEEP_U32 or UPSWEEP_U64) such that
- * keys[indices[0]], keys[indices[1]], ... is sorted, equal keys by increasing index. SIZE if n - 1 does not fit index_type. Scratch: at most
- * twice n keys, n indices and a little. */
+ * keys[indices[0]], keys[indices[1]], ... is sorted, equal keys by increasing index. SIZE if n - 1 does not fit index_type. Scratch: at
+ * most twice n keys, n indices and a little. */
 UPSWEEP_CALL upsweep_argsort(upsweep_context *ctx, void *indices, const void *keys, uint64_t n, upsweep_type type, upsweep_type index_type,
                              const upsweep_order *order);
 

@@ -174,6 +174,8 @@ static upsweep_status read_attributes(upsweep_context *ctx) {
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrComputeCapabilityMinor, &minor), "to ask the GPU what it is"));
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrMultiProcessorCount, &impl->queue.nsms), "to count multiprocessors"));
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrCooperativeLaunch, &impl->queue.cooperative), "to ask the GPU what it can"));
+    TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrMaxSharedMemoryPerBlockOptin, &impl->queue.shared_nbytes),
+                   "to ask the GPU what it can"));
     impl->queue.arch = 10 * major + minor;
     if (!fill_device(impl->device, &impl->facts))
         return context_fail(ctx, UPSWEEP_ERR_CUDA, "CUDA failed to describe cuda:%d", impl->device);

@@ -16,6 +16,7 @@ struct cuda_queue {
     void *stream;      /* cudaStream_t */
     int nsms;          /* multiprocessors */
     int arch;          /* compute capability: 90 for 9.0 */
+    int shared_nbytes; /* of shared memory that one CTA can have if it asks */
     int cooperative;   /* 1 if cooperative launches are to be had */
     void *control;     /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
     int only_lookback; /* 1: the look-back pass at every size */

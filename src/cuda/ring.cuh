@@ -96,7 +96,7 @@ template <class P> struct Ring {
     static constexpr unsigned SIDES_AT = P::STAGES * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
     static constexpr unsigned WORK_AT = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
-    static_assert(P::HALO_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES <= 226 * 1024, "");
+    static_assert(P::HALO_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES + sizeof(RingShared<P>) <= RING_SHARED_NBYTES, "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32, "each reducer takes the same number of chunks, a warp sums them");
     static_assert(P::REDUCERS * 32 <= 1024 && THREADS <= 1024, "");
@@ -280,9 +280,11 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
-/* Can this queue's device run a ring pass? All CTAs must be resident, or those that wait would keep out those that are waited for. */
+/* Can this queue's device run a ring pass? All CTAs must be resident, or those that wait would keep out those that are waited for; and the
+ * ring wants nearly all the shared memory that a multiprocessor of sm_90 or sm_100 has, which is more than sm_120 has. */
 static inline bool can_run_ring(const struct cuda_queue *queue) {
-    return queue->arch >= 90 && queue->cooperative && !queue->only_lookback && queue->nsms <= RING_MAX_CTAS;
+    return queue->arch >= 90 && queue->shared_nbytes >= RING_SHARED_NBYTES && queue->cooperative && !queue->only_lookback &&
+           queue->nsms <= RING_MAX_CTAS;
 }
 
 /* And should it? Short inputs are done sooner by the look-back pass. */

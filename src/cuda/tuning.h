@@ -58,6 +58,8 @@ enum { RECORD_MEDIUM_NBYTES = 32, RECORD_SPREAD_TILES = 512 };
  *
  * REDUCERS and FINISHERS are warps; a tile is FINISHERS * ROWS * 512 bytes, and STAGES tiles are in flight: what matters most is that
  * they fill the 227 KiB of shared memory. docs/ring.md has the shapes that were tried. */
+enum { RING_SHARED_NBYTES = 227 << 10 }; /* what a CTA can have on sm_90 and sm_100 */
+
 template <int ELEM_NBYTES> struct RingScanShape {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 8, STAGES = 6 };
 };
