@@ -300,6 +300,7 @@ struct subject {
 const struct subject *subject_at(size_t index);      /* subjects.c: all of them; NULL past the last */
 const struct subject *library_at(size_t index);      /* library.c */
 const struct subject *std_peer_at(size_t index);     /* peers_std.cpp */
+const struct subject *hwy_peer_at(size_t index);     /* peers_hwy.cpp */
 const struct subject *cuda_peer_at(size_t index);    /* peers_cub.cu */
 const struct subject *simdutf_peer_at(size_t index); /* peers_simdutf.cpp */
 const struct subject *iconv_peer_at(size_t index);   /* peers_iconv.c */

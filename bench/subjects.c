@@ -48,6 +48,9 @@ static size_t gather(struct subject list[MAX_SUBJECTS]) {
 #ifdef BENCH_HAVE_STD
         std_peer_at,
 #endif
+#ifdef BENCH_HAVE_HWY
+        hwy_peer_at,
+#endif
 #ifdef BENCH_HAVE_CUB
         cuda_peer_at,
 #endif

@@ -172,7 +172,10 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
-    if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
+    const struct sort_vector *vector = whole_keys ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL;
+    if (vector != NULL && args->n <= SORT_GROUP_NBYTES / key_nbytes) /* a plan would take longer than the sort */
+        vector->group(args->keys_out, args->keys_in, (uint32_t)args->n, &image);
+    else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
     else
         sort_by_radix(ctx, args, &image, key_nbytes);
