@@ -1,5 +1,5 @@
-/* peers_hwy.cpp: vqsort of Highway, the vectorised quicksort: one thread, unstable, in place; so a sample takes in the copy of the keys to the
- * output, as one of std::sort does. It chooses its instructions itself. Built only where the library is found. */
+/* peers_hwy.cpp: vqsort of Highway, the vectorised quicksort: one thread, unstable, in place; so a sample takes in the copy of the keys to
+ * the output, as one of std::sort does. It chooses its instructions itself. Built only where the library is found. */
 #include "bench.h"
 
 #include <algorithm>

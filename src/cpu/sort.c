@@ -76,9 +76,12 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     const size_t moved_nbytes = moves_with_key(value_nbytes) ? value_nbytes : index_nbytes(n);
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
     const bool networks = moved_nbytes == 0 && sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL;
-    plan.leaf_items = networks ? SORT_NETWORK_AREA_NBYTES / key_nbytes : kernel->leaf_items;
-    const bool splits = n > (tasks_for(ctx, n) > 1 ? kernel->leaf_items : plan.leaf_items);
-    if (splits) plan.ntasks = tasks_for(ctx, n);
+    const uint32_t ntasks = tasks_for(ctx, n);
+    uint64_t network_items = networks ? SORT_NETWORK_AREA_NBYTES / key_nbytes : 0;
+    if (ntasks > 1) network_items = min_u64(network_items, n / (4 * (uint64_t)ntasks)); /* or areas would outgrow the input */
+    plan.leaf_items = max_u64(network_items, kernel->leaf_items);
+    const bool splits = n > plan.leaf_items;
+    if (splits) plan.ntasks = ntasks;
     const uint64_t largest = min_u64(n, plan.leaf_items);
     plan.bench_nbytes = aligned_nbytes(1, sizeof(struct sort_bench) + aligned_nbytes(largest, kernel->item_nbytes));
     plan.table_nbytes = networks ? aligned_nbytes(sort_table_items(largest), sizeof(uint32_t)) : 0;

@@ -24,9 +24,9 @@
 #define SORT_LEAF_BITS 12u
 /* A leaf by networks may be this large, in L3: it is dearer by a third than in L2, but a second split, or the only one, would be dearer
  * still. (Zen 5, 2026-11.) */
-#define SORT_NETWORK_AREA_NBYTES (2u << 20)
+#define SORT_NETWORK_AREA_NBYTES (4u << 20)
 /* Digit of a leaf by vector code, and what it leaves to a bucket: 5 to 11 keys, of which a column of the network has room for 16. */
-#define SORT_NETWORK_BITS     16u
+#define SORT_NETWORK_BITS     17u
 #define SORT_NETWORK_MIN_BITS 4u
 #define SORT_NETWORK_KEYS     16u
 #define SORT_NETWORK_MEAN     11u
