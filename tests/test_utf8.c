@@ -231,6 +231,38 @@ static void check_validate_and_count(void) {
     }
 }
 
+/* ---- neighbours --------------------------------------------------------------------------------------------------------------- */
+
+/* What lies before and behind the text is none of its business, however the text lies: a slice of surrogate pairs begins and ends within
+ * some. */
+static void check_neighbours(void) {
+    enum { UNITS = 64 };
+    static const struct conversion c = {.from = UPSWEEP_UTF16LE, .to = UPSWEEP_UTF8, .options.encoding = UPSWEEP_UTF16LE};
+    uint16_t text[UNITS];
+    for (int i = 0; i < UNITS; i++) text[i] = i % 2 == 0 ? 0xD83D : 0xDE00;
+    for (uint64_t from = 0; from < 16; from++) {
+        for (uint64_t n = 1; n <= UNITS - from; n += n < 4 ? 1 : 13) {
+            const struct expected e = oracle_utf8(text + from, n, c);
+            FOR_EACH_SETUP(s) {
+                case_begin("units %d to %d of surrogate pairs", (int)from, (int)(from + n));
+                const uint16_t *in = put(s, SLOT_IN, (struct place){AT_END, 0}, text, sizeof text);
+                void *out = put(s, SLOT_OUT, (struct place){AT_END, 0}, NULL, 3 * UNITS);
+                upsweep_utf8_report r, *report = put(s, SLOT_COUNT, (struct place){AT_END, 0}, NULL, sizeof r);
+                unsigned char got[3 * UNITS];
+                CHECK_OK(upsweep_utf8_encode(s->ctx, out, 3 * UNITS, report, in + from, n, &c.options));
+                CHECK_OK(upsweep_utf8_read_report(s->ctx, &r, report));
+                same_report(&r, &e.report);
+                CHECK(take(s, SLOT_OUT, got));
+                CHECK_SAME(got, e.out, e.report.needed, 1);
+                CHECK_OK(upsweep_utf8_encode(s->ctx, NULL, 0, report, in + from, n, &c.options));
+                CHECK_OK(upsweep_utf8_read_report(s->ctx, &r, report));
+                CHECK(r.needed == e.report.needed && r.bad_units == e.report.bad_units);
+            }
+            oracle_free(&e);
+        }
+    }
+}
+
 /* ---- chunks ------------------------------------------------------------------------------------------------------------------ */
 
 /* Converts in two calls, cut at `at`; the second begins with what the first did not consume. */
@@ -349,6 +381,7 @@ int main(void) {
     harness_begin(true);
     check_literals();
     check_validate_and_count();
+    check_neighbours();
     check_rejected();
     check_sizes();
     check_relapses();

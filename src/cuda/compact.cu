@@ -111,7 +111,8 @@ static cudaError_t lookback_or_small(const struct cuda_queue *queue, const Compa
     if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<Tiny>(queue, args);
     if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<Small>(queue, args);
     if constexpr (sizeof(typename Large::Shared) <= MAX_STATIC_NBYTES) {
-        if (!runs_at_once<MidShape>(nbytes, queue->nsms)) return lookback<Large>(queue, args);
+        const bool large = args.both ? !can_know_total<Mid>(queue, args.n) : !runs_at_once<MidShape>(nbytes, queue->nsms);
+        if (large) return lookback<Large>(queue, args);
     }
     return lookback<Mid>(queue, args);
 }

@@ -317,10 +317,11 @@ template <class P> static cudaError_t launch_lookback(const struct cuda_queue *q
     return cudaSuccess;
 }
 
-/* Can all tiles of n items be resident, so that each may know the total before it finishes? */
+/* Can all tiles of n items be resident, so that each may know the total before it finishes? Turing has 64 KiB of shared memory. */
 template <class P> static bool can_know_total(const struct cuda_queue *queue, uint64_t n) {
-    return queue->cooperative && tiles_of<P>(n) <= (uint64_t)queue->nsms * LOOKBACK_RESIDENT_CTAS &&
-           (int)P::CTAS >= (int)LOOKBACK_RESIDENT_CTAS;
+    const bool fits = queue->arch >= 80 || sizeof(typename P::Shared) <= 20 << 10;
+    return queue->cooperative && fits && (int)P::CTAS >= (int)LOOKBACK_RESIDENT_CTAS &&
+           tiles_of<P>(n) <= (uint64_t)queue->nsms * LOOKBACK_RESIDENT_CTAS;
 }
 
 template <class P> static cudaError_t launch_with_total(const struct cuda_queue *queue, const typename P::Args &args, uint64_t n) {

@@ -50,7 +50,8 @@ template <int UNIT> struct LookbackUtf8Encode {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const uint64_t at = first + place_of(warp, r, lane);
-            data[r] = inner ? __ldcs((const uint4 *)(args.in + at * UNIT)) : load_some_bytes(args, (int64_t)(at * UNIT), span.end * UNIT);
+            data[r] = inner ? __ldcs((const uint4 *)(args.in + at * UNIT))
+                            : load_some_bytes(args.in, (int64_t)(at * UNIT), args.begin * UNIT, span.end * UNIT);
         }
         if constexpr (UNIT == 2) {
 #pragma unroll

@@ -1,4 +1,4 @@
-/* ring.cuh: the ring pass (sm_90 and newer): one launch, one pass over the data, at the speed of memory.
+/* ring.cuh: the ring pass (sm_90 and sm_100): one launch, one pass over the data, at the speed of memory.
  *
  *             tiles of a wave:     CTA 0      CTA 1      CTA 2    ...   CTA G-1          tile t = wave * G + CTA
  *   wave k    global memory     [ tile   ] [ tile   ] [ tile   ]      [ tile   ]

@@ -227,9 +227,10 @@ static inline bool ring_compact_suits(const struct cuda_queue *queue, const stru
     return should_run_ring(queue, a->n * a->elem_nbytes, ring_compact_min_nbytes(unit_nbytes));
 }
 
-/* Records of odd sizes or addresses would be moved byte by byte, and very long ones need no help to be moved fast. */
+/* Records of odd sizes or addresses would be moved byte by byte, and of long ones the look-back pass fetches only those that are kept. */
 static inline bool ring_flags_suit(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
-    const bool fits = unit_nbytes >= 4 && a->elem_nbytes / unit_nbytes <= DecideByRecord<uint32_t>::MAX_UNITS;
+    static_assert(RING_MAX_RECORD_NBYTES / 4 <= DecideByRecord<uint32_t>::MAX_UNITS, "");
+    const bool fits = unit_nbytes >= 4 && a->elem_nbytes <= RING_MAX_RECORD_NBYTES;
     return (unit_nbytes == a->elem_nbytes || fits) && ring_compact_suits(queue, a, unit_nbytes);
 }
 

@@ -1,10 +1,10 @@
 /* ring_utf8_encode.cuh: UTF-32 and UTF-16 to UTF-8 as a policy of the ring pass.
  *
- *   reducers   the kind of each row (utf8_encode.cuh) and the bytes that a lane's vector becomes: two small numbers, left for the finisher;
+ *   reducers   the kind of each row (utf8_encode.cuh) and the bytes that a lane's vector becomes: two small numbers, for the finisher;
  *              what is ill-formed goes to the tally in control memory
- *   finishers  the bytes side by side, in the chunk's own place in shared memory, half a chunk at a time, as it can grow by half; placed
- * there as they will lie in the output, so that they leave in aligned vectors end        when the last wave's words have been read, all
- * reducers have handed in what they found: the report is written
+ *   finishers  the bytes side by side, in the chunk's own place in shared memory, half a chunk at a time, as it can grow by half;
+ *              placed there as they will lie in the output, so that they leave in aligned vectors
+ *   end        when the last wave's words have been read, all reducers have handed in what they found: the report is written
  *
  * Aggregates are as in the look-back pass, so strict conversion works alike: what lies behind an ill-formed unit counts nothing.
  * Cost: every unit in once, every byte out once. */

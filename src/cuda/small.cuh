@@ -1,7 +1,7 @@
 /* small.cuh: inputs of a single tile: one CTA, nothing to exchange.
  *
- * The policies are those of the look-back pass, in a shape of their own: one row a warp, and as many warps as a CTA can have, so that all
- * is loaded at once. One barrier: behind it every warp scans the warps' aggregates for itself. What is left is what any kernel costs: its
+ * The policies are those of the look-back pass, in shapes of their own: a row or two a warp and many warps, so that all is loaded at once.
+ * One barrier: behind it every warp scans the warps' aggregates for itself. What is left is what any kernel costs: its
  * start, one load and one store. */
 #ifndef UPSWEEP_CUDA_SMALL_CUH
 #define UPSWEEP_CUDA_SMALL_CUH

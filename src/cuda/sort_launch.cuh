@@ -37,10 +37,19 @@ static uint32_t counter_copies(const struct cuda_queue *queue, uint64_t n, uint3
     return copies;
 }
 
+/* Lets a kernel have all the dynamic shared memory that there is. The attribute belongs to the process, so it must not depend on the call:
+ * another thread, with a smaller sort, would lower it just before our launch. */
+static cudaError_t allow_shared(const struct cuda_queue *queue, const void *kernel) {
+    cudaFuncAttributes has;
+    const cudaError_t error = cudaFuncGetAttributes(&has, kernel);
+    if (error != cudaSuccess) return error;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, queue->shared_nbytes - (int)has.sharedSizeBytes);
+}
+
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static cudaError_t launch_next(const struct cuda_queue *queue, void (*kernel)(PARAMETERS...), uint32_t nctas, uint32_t nthreads,
                                uint32_t shared_nbytes, const ARGUMENTS &...arguments) {
-    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_nbytes);
+    const cudaError_t error = shared_nbytes > 0 ? allow_shared(queue, (const void *)kernel) : cudaSuccess;
     if (error != cudaSuccess) return error;
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -1,9 +1,9 @@
 /* sort_partition.cuh: moves keys to their buckets, in no order within a bucket.
  *
  *     count the digits of a tile of keys            atomics in shared memory
- *     reserve room for them in each bucket          one atomic a tile and digit on the bucket's cursor: the starts are exact, so it is
- * there scatter the keys to runs in shared memory     each takes the next place of its digit, again by an atomic copy each run to its
- * bucket
+ *     reserve room for them in each bucket          an atomic a tile and digit on the bucket's cursor: starts are exact, so it is there
+ *     scatter the keys to runs in shared memory     each takes the next place of its digit, again by an atomic
+ *     copy each run to its bucket                   whole lines, a warp a run
  *
  * Two partitions in a row split further than one can: more digits would mean runs shorter than a line of memory. The first splits the input
  * by the top bits; the second splits each coarse bucket, whose tiles it finds in a table. Cost: keys read once and written once.  Source:

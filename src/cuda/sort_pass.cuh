@@ -70,20 +70,28 @@ template <typename KEY> struct pass_desk {
     struct pass_starts starts;
 };
 
+template <typename KEY> static __device__ __forceinline__ void report(const struct sort_job &job, struct pass_desk<KEY> &desk) {
+    __threadfence(); /* what this CTA wrote before its tiles are counted as done */
+    atomicAdd(&job.header->tiles_done, desk.finished);
+    desk.finished = 0;
+}
+
 /* One thread calls it, after a barrier behind the tile before: draws a ticket, and waits until all tiles that its tile depends on are done:
- * those of the passes before, and of the portions before. Before it waits it reports its own. */
+ * those of the passes before, and of the portions before. Before it waits it reports its own, and before it leaves: a last portion may have
+ * fewer tiles than there are CTAs, and those who do it wait for all others. */
 template <typename KEY> static __device__ __forceinline__ void draw_ticket(const struct sort_job &job, struct pass_desk<KEY> &desk) {
     desk.ticket = atomicAdd(&job.header->ticket, 1);
-    if (desk.ticket / job.ntiles >= desk.nruns) return;
+    if (desk.ticket / job.ntiles >= desk.nruns) {
+        report(job, desk);
+        return;
+    }
     const uint32_t number = desk.ticket % job.ntiles, portion = number / job.portion_tiles, portion_tile = number % job.portion_tiles;
     const uint32_t before = desk.ticket - portion_tile;
     if (before != desk.waited_for) {
-        __threadfence(); /* what this CTA wrote before its tiles are counted as done */
-        atomicAdd(&job.header->tiles_done, desk.finished);
+        report(job, desk);
         while (load_relaxed(&job.header->tiles_done) < before) {
         }
         __threadfence(); /* having seen them done, see what they wrote */
-        desk.finished = 0;
         desk.waited_for = before;
     }
     desk.run = job.header->run[desk.ticket / job.ntiles];

@@ -25,7 +25,7 @@ template <class Shape> static inline bool runs_at_once(uint64_t nbytes, int nsms
     return nbytes <= (uint64_t)nsms * Shape::CTAS * Shape::NBYTES;
 }
 
-enum { LOOKBACK_RESIDENT_CTAS = 3 }; /* a multiprocessor: what any GPU has the shared memory for */
+enum { LOOKBACK_RESIDENT_CTAS = 3 }; /* a multiprocessor, where all tiles of a partition are resident */
 
 enum {
     COUNT_THREADS = 256, /* with nothing to wait for: enough loads in flight, that is all */
@@ -109,6 +109,7 @@ static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
 static inline uint64_t ring_compact_min_nbytes(size_t elem_nbytes) {
     return (elem_nbytes == 1 ? 4ull : elem_nbytes == 2 ? 8ull : elem_nbytes <= 8 ? 12ull : 32ull) << 20;
 }
+enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
 enum { RING_UTF8_MIN_NBYTES = 8 << 20, RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
 
 #endif

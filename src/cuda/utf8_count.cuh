@@ -60,7 +60,7 @@ struct Utf8Counter {
         if (!is_inner(args, group)) {
             const uint64_t end = whole_span(args).end;
 #pragma unroll 1
-            for (int v = lane; v < VECTORS; v += 32) ((uint4 *)buffer)[v] = load_some_bytes(args, at + 16 * v, end);
+            for (int v = lane; v < VECTORS; v += 32) ((uint4 *)buffer)[v] = load_some_bytes(args.in, at + 16 * v, args.begin, end);
             return;
         }
         const unsigned char *from = args.in + at;

@@ -6,10 +6,10 @@
 
 /* ---- in ---------------------------------------------------------------------------------------------------------------------- */
 
-/* 16 bytes of the text from `at` on; zeros for what is not in [begin, end). */
-static __device__ inline uint4 load_some_bytes(const Utf8Args &args, int64_t at, uint64_t end) {
+/* 16 bytes from `at` on; zeros for what is not in [begin, end): all in bytes. */
+static __device__ inline uint4 load_some_bytes(const unsigned char *in, int64_t at, uint64_t begin, uint64_t end) {
     Vector<uint8_t, 16> v;
-    for (int i = 0; i < 16; i++) v.item[i] = at + i >= (int64_t)args.begin && at + i < (int64_t)end ? args.in[at + i] : 0;
+    for (int i = 0; i < 16; i++) v.item[i] = at + i >= (int64_t)begin && at + i < (int64_t)end ? in[at + i] : 0;
     return pack(v);
 }
 
@@ -19,7 +19,7 @@ static __device__ __forceinline__ void stage_text(unsigned char *text, const Utf
     enum { ROUNDS = VECTORS / THREADS };
     uint4 *const to = (uint4 *)text;
     if (!inner) {
-        for (int v = (int)threadIdx.x; v < VECTORS; v += THREADS) to[v] = load_some_bytes(args, at + 16 * v, end);
+        for (int v = (int)threadIdx.x; v < VECTORS; v += THREADS) to[v] = load_some_bytes(args.in, at + 16 * v, args.begin, end);
         return;
     }
     const uint4 *const from = (const uint4 *)(args.in + at);

@@ -1,9 +1,11 @@
-/* test_cuda_large.c: more elements than 32 bits can count: 2^32 + 12,345 bytes and 2^31 + 1 words, on both paths.
+/* test_cuda_large.c: more elements than 32 bits can count: 2^32 + 12,345 bytes and 2^31 + 1 words, on both paths; and a sort of several
+ * portions.
  *
  * The input is one block of random bytes, repeated; so the host can tell every output element without holding the input. The block's
  * length has no factor in common with any tile. Outputs are fetched and compared a chunk at a time; of text, some blocks. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "harness.h"
 #include "paths.h"
@@ -88,6 +90,38 @@ static size_t large_words(struct walk *w) {
     return 4 * k;
 }
 
+/* The block's bytes by their upper seven bits, in their old order within each class; class c is [class_start[c], class_start[c + 1]), and
+ * as many as class_tail[c] of it lie in the beginning of the block with which the input ends. */
+enum { CLASSES = 128 };
+static unsigned char by_class[BLOCK];
+static uint32_t class_start[CLASSES + 1], class_tail[CLASSES];
+
+static void classify(uint64_t n) {
+    const unsigned char *bytes = (const unsigned char *)block;
+    uint32_t next_of[CLASSES];
+    memset(class_start, 0, sizeof class_start);
+    memset(class_tail, 0, sizeof class_tail);
+    for (uint32_t i = 0; i < BLOCK; i++) class_start[bytes[i] / 2 + 1]++;
+    for (uint32_t i = 0; i < n % BLOCK; i++) class_tail[bytes[i] / 2]++;
+    for (int c = 0; c < CLASSES; c++) class_start[c + 1] += class_start[c];
+    memcpy(next_of, class_start, sizeof next_of);
+    for (uint32_t i = 0; i < BLOCK; i++) by_class[next_of[bytes[i] / 2]++] = bytes[i];
+}
+
+/* w->sum is the class. */
+static size_t bytes_by_class(struct walk *w) {
+    size_t k = 0;
+    for (; w->sum < CLASSES; *w = (struct walk){.n = w->n, .sum = w->sum + 1}) {
+        const uint32_t first = class_start[w->sum], size = class_start[w->sum + 1] - first;
+        for (const uint64_t end = w->n / BLOCK * size + class_tail[w->sum]; w->i < end && k < CHUNK; w->i++) {
+            want[k++] = by_class[first + w->place];
+            w->place = w->place + 1 == size ? 0 : w->place + 1;
+        }
+        if (k == CHUNK) break;
+    }
+    return k;
+}
+
 /* Compares the output with the answer; returns the answer's bytes. */
 static uint64_t check_output(size_t (*step)(struct walk *), uint64_t n) {
     struct walk walk = {.n = n};
@@ -164,6 +198,16 @@ static void test_text(struct conversion c, uint64_t n) {
     oracle_free(&tail);
 }
 
+/* A stable sort goes portion by portion, and this one's last portion is a single tile, fewer than there are CTAs. */
+static void test_sort(void) {
+    const uint64_t n = (1ull << 29) + 1000;
+    const upsweep_order order = {.lo_bit = 1};
+    case_begin("sort of 2^29 + 1000 u8 by their upper bits");
+    classify(n);
+    CHECK_OK(upsweep_sort(ctx, out, in, n, UPSWEEP_U8, &order));
+    CHECK(check_output(bytes_by_class, n) == n);
+}
+
 static void test_path(int path) {
     ctx = open_path(path, NULL);
     if (!CHECK(ctx != NULL)) return;
@@ -177,6 +221,7 @@ static void test_path(int path) {
     if (!enough) skip("large arrays: they take 43 GB of device memory");
     if (enough && fill_input(N_BYTES, BLOCK)) {
         test_bytes();
+        test_sort();
         test_text((struct conversion){.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF32}, N_BYTES);
         test_text((struct conversion){.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF16LE}, N_BYTES);
     }
