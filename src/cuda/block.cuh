@@ -35,6 +35,23 @@ template <class Op, int LANES = 32, int ROWS, class V> static __device__ __force
     }
 }
 
+/* Counts of 16 bits, rows 2i and 2i + 1 in one register. row: this lane's counts of all rows; becomes those of the whole rows, and `before`
+ * those of the lanes before this one. Returns the sum over all rows. */
+template <int PAIRS>
+static __device__ __forceinline__ uint32_t scan_packed_rows(uint32_t (&before)[PAIRS], uint32_t (&row)[PAIRS], int lane) {
+    uint32_t total = 0;
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) before[i] = row[i];
+    warp_scan_rows<Add<uint32_t>>(row, lane);
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) {
+        before[i] = row[i] - before[i];
+        row[i] = __shfl_sync(ALL_LANES, row[i], 31);
+        total += (row[i] & 0xFFFF) + (row[i] >> 16);
+    }
+    return total;
+}
+
 /* ---- vectors ----------------------------------------------------------------------------------------------------------------- */
 
 /* N elements that travel together; N * sizeof(T) <= 16. Elements of 1 and 2 bytes stay packed in 32-bit registers until they are used. */

@@ -214,17 +214,7 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
                 mask[r] = kept_bits<T, VEC>(args.keep, data[r]) & input_bits<VEC>(first, args.n);
             row[r / 2] += (uint32_t)__popc(mask[r]) << r % 2 * 16;
         }
-        uint32_t total = 0;
-#pragma unroll
-        for (int i = 0; i < PAIRS; i++) before[i] = row[i];
-        warp_scan_rows<Add<uint32_t>>(row, lane);
-#pragma unroll
-        for (int i = 0; i < PAIRS; i++) {
-            before[i] = row[i] - before[i];
-            row[i] = __shfl_sync(ALL_LANES, row[i], 31);
-            total += (row[i] & 0xffff) + (row[i] >> 16);
-        }
-        return total;
+        return scan_packed_rows(before, row, lane);
     }
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {

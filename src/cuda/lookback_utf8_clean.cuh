@@ -65,7 +65,7 @@ struct LookbackUtf8Clean {
             row[r / 2] += (uint32_t)(__popc(kept[r]) + MOST * __popc(bad[r])) << r % 2 * 16;
         }
         add_findings(s.found, found, lane);
-        return scan_packed_rows<ROWS>(before, row, lane) | (is_cut ? UTF8_CUT : 0);
+        return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
     }
 
     /* Sets kept and bad of a row. */

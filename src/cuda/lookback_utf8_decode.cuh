@@ -72,7 +72,7 @@ template <int UNIT> struct LookbackUtf8Decode {
             row[r / 2] += (uint32_t)__popc(emit[r]) << r % 2 * 16;
         }
         add_findings(s.found, found, lane);
-        return scan_packed_rows<ROWS>(before, row, lane) | (is_cut ? UTF8_CUT : 0);
+        return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
     }
 
     /* Sets emit and bad of a row. */

@@ -112,7 +112,7 @@ template <int UNIT> struct LookbackUtf8Encode {
         }
         found.units = found.sequences;
         add_findings(s.found, found, lane);
-        return scan_packed_rows<ROWS>(before, row, lane) | (is_cut ? UTF8_CUT : 0);
+        return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
     }
 
     /* Sets `counted` of the first row, of any kind, and returns its bytes in this lane. */

@@ -168,7 +168,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         const uint32_t around = UNIT == 2 ? note[(NOTE_WORDS - 1) * 32 + lane] : 0;
         uint32_t notes = note[lane], before[PAIRS];
         uint32_t row[PAIRS] = {(notes & 0x1F) | (notes >> 8 & 0x1F) << 16, (notes >> 16 & 0x1F) | (notes >> 24 & 0x1F) << 16};
-        scan_packed_rows<(int)ROWS>(before, row, lane);
+        scan_packed_rows(before, row, lane);
         const uint32_t total = (row[0] & 0xFFFF) + (row[0] >> 16) + (row[1] & 0xFFFF) + (row[1] >> 16);
         const bool in_one = total + 3 <= ROWS * 512; /* what they become fits the chunk's place, however it lies to words */
         unsigned char *stage = (unsigned char *)chunk + (uintptr_t)(args.out + prefix) % 4;

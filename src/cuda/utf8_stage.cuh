@@ -68,23 +68,6 @@ template <int N> static __device__ __forceinline__ void rotate_in(uint32_t (&x)[
     x[N - 1] = x[N - 1] >> 16 | last << 16;
 }
 
-/* row: this lane's counts of all rows, two packed in a register; becomes those of the whole rows, and `before` those of the lanes before
- * this one. Returns the sum over all rows. */
-template <int ROWS, int PAIRS>
-static __device__ __forceinline__ uint32_t scan_packed_rows(uint32_t (&before)[PAIRS], uint32_t (&row)[PAIRS], int lane) {
-    uint32_t total = 0;
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++) before[i] = row[i];
-    warp_scan_rows<Add<uint32_t>>(row, lane);
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++) {
-        before[i] = row[i] - before[i];
-        row[i] = __shfl_sync(ALL_LANES, row[i], 31);
-        total += (row[i] & 0xFFFF) + (row[i] >> 16);
-    }
-    return total;
-}
-
 /* ---- out --------------------------------------------------------------------------------------------------------------------- */
 
 /* Four bytes of shared memory from any address on. */
