@@ -35,7 +35,7 @@ failed=0
 # run_one COMMAND...: runs a test program and adds its closing counts; a program that dies before it closes is one failure.
 run_one() {
     echo "== $*"
-    "$@" >"$log" 2>&1
+    timeout 400 "$@" >"$log" 2>&1 # a kernel that hangs must not hang the record
     status=$?
     closing=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
     grep -v ' passed, ' "$log" | tail -n 15
@@ -49,7 +49,7 @@ run_one() {
 sanitize() {
     tool=$1
     shift
-    compute-sanitizer --tool "$tool" --error-exitcode 0 "$@" >"$log" 2>&1
+    timeout 400 compute-sanitizer --tool "$tool" --error-exitcode 0 "$@" >"$log" 2>&1
     summary=$(grep -E 'SUMMARY' "$log" | tail -n 1 | grep -oE '[0-9]+' | head -n 1)
     [ "${summary:-1}" = 0 ] || grep -E '^=========' "$log" | head -n 30 >&2
     echo "${summary:-\"none\"}"
