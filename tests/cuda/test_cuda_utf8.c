@@ -1,18 +1,13 @@
 /* test_cuda_utf8.c: text in CUDA graphs that are replayed on changing data, with plain calls in between: what a call leaves in control
  * memory must be as the next one wants it, whether it found ill-formed text or none. */
 #include <cuda_runtime_api.h>
-#include <stdio.h>
 
+#include "device.h"
 #include "harness.h"
 #include "paths.h"
 #include "utf8_oracle.h"
 
 enum { TEXT_N = 100003, REPLAYS = 24 };
-
-static void cuda_ok(cudaError_t error, const char *call, int line) {
-    if (!check(error == cudaSuccess, call, __FILE__, line)) printf("    %s\n", cudaGetErrorString(error));
-}
-#define CUDA_OK(call) cuda_ok((call), #call, __LINE__)
 
 static const struct conversion conversions[] = {
     {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF32, .options.skip_bom = 1},
@@ -30,12 +25,6 @@ struct text_case {
     unsigned char *in, *out;      /* 4 * TEXT_N bytes each */
     upsweep_utf8_report *reports; /* [2]: of the conversion, and of the same without output */
 };
-
-static void *device_alloc(upsweep_context *ctx, size_t nbytes) {
-    void *p = NULL;
-    CHECK_OK(upsweep_alloc(ctx, &p, nbytes));
-    return p;
-}
 
 static void convert(struct text_case *t) {
     upsweep_utf8_options options = t->c.options;
