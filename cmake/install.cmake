@@ -1,6 +1,7 @@
 # Header, libraries, tool; a CMake package (find_package(upsweep) -> upsweep::upsweep, upsweep::upsweep_static) and a pkg-config file.
 include(CMakePackageConfigHelpers)
 install(FILES include/upsweep.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(TARGETS upsweep_static upsweep_shared EXPORT upsweep-targets)
 install(EXPORT upsweep-targets NAMESPACE upsweep:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/upsweep)
 if(UPSWEEP_BUILD_TOOL)
@@ -12,5 +13,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/upsweep-config.cmake ${CMAKE_CURRENT_B
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/upsweep)
 # The prefix from where the file lies, so that `cmake --install --prefix` and a moved tree are right too.
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(pc_libs_private -pthread)
+if(with_cuda)
+  string(APPEND pc_libs_private " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lm")
+endif()
 configure_file(cmake/upsweep.pc.in upsweep.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/upsweep.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -26,6 +26,18 @@ try() {
 try 'install' cmake --install "$build" --prefix "$work/prefix"
 [ ! -x "$work/prefix/bin/upsweep" ] || try 'the installed tool' "$work/prefix/bin/upsweep" --version
 
+# ---- the interface and nothing else: a name of ours that a program shared would be called in place of one of them ----
+
+# only_ours FILE [NM_OPTION]: every name that the library offers begins with upsweep_
+only_ours() {
+    nm ${2-} -g --defined-only "$1" >"$work/names" || return 1
+    grep -q ' T upsweep_scan$' "$work/names" && ! grep ' [A-Z] ' "$work/names" | grep -v ' [A-Z] upsweep_[a-z0-9_]*$'
+}
+if command -v nm >/dev/null 2>&1; then
+    try 'names of the static library' only_ours "$(find "$work/prefix" -name libupsweep.a)"
+    try 'names of the shared library' only_ours "$(find "$work/prefix" -name libupsweep.so)" -D
+fi
+
 # ---- find_package() ----
 
 mkdir "$work/user"
@@ -53,6 +65,11 @@ if command -v pkg-config >/dev/null 2>&1; then
     # shellcheck disable=SC2086
     try 'pkg-config: build' "$cc" -std=c17 "$root/examples/compact.c" $flags -o "$work/compact"
     try 'pkg-config: run' env LD_LIBRARY_PATH="$libdir" "$work/compact"
+    rm "$libdir"/libupsweep.so*
+    flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --static --cflags --libs upsweep)
+    # shellcheck disable=SC2086
+    try 'pkg-config --static: build' "$cc" -std=c17 "$root/examples/scan.c" $flags -o "$work/scan"
+    try 'pkg-config --static: run' "$work/scan"
 fi
 
 echo "$npassed passed, $nfailed failed"
