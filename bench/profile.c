@@ -81,7 +81,6 @@ static bool measure_copy(struct profile *profile) {
     const bool on_cpu = profile->rung->backend == LADDER_CPU;
     const struct place *place = place_of(profile->rung->backend);
     const double nbytes = on_cpu ? (double)(1 << 28) : (double)(1 << 30);
-    if (place->missing() != NULL) return complain("profile", "%s", place->missing());
     const double ms = copy_ms(place, nbytes, on_cpu ? hardware_threads() : 1, on_cpu ? BY_CLOCK : BY_EVENTS, HOT);
     profile->copy_gb_per_s = 1e-6 * nbytes / ms;
     return ms > 0 || complain("profile", "the copy failed");
@@ -198,6 +197,11 @@ int cmd_profile(int argc, char **argv) {
     for (size_t i = 0; (profile.rung = ladder_at(i)) != NULL && strcmp(profile.rung->name, profile.name) != 0;) i++;
     if (profile.rung == NULL || profile.rung->primitive > LADDER_SORT) {
         complain("profile", "there is no rung named '%s' (upsweep profile lists them)", profile.name);
+        return EXIT_ERROR;
+    }
+    const char *missing = ladder_missing(profile.rung->backend);
+    if (missing != NULL) {
+        complain("profile", "%s: %s", profile.name, missing);
         return EXIT_ERROR;
     }
     profile.steps = calloc(MAX_STEPS, sizeof *profile.steps);

@@ -80,7 +80,7 @@ enum {
     X(ON_ERROR, "on-error", 'e', "MODE", IN_UTF8_CONVERT, "what becomes of ill-formed text: replace (the default), remove, strict")      \
     X(SKIP_BOM, "skip-bom", 0, NULL, IN_UTF8, "leave out a byte order mark at the start of IN")                                          \
     X(REPORT, "report", 0, NULL, IN_UTF8, "say on standard error what was read, written and ill-formed")                                 \
-    X(JSON, "json", 0, NULL, IN_INFO | IN_UTF8, "print it, or the report of utf8, as JSON")                                              \
+    X(JSON, "json", 0, NULL, IN_INFO | IN_UTF8, "print JSON, for programs (utf8: the report, on standard error)")                        \
     X(TYPE, "type", 't', "T", IN_DATA, "element type: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64; text is i64 by default")                    \
     X(FORMAT, "format", 'f', "F", IN_DATA, "format of IN: raw, npy or text (default: npy for .npy, text for .txt, else raw)")            \
     X(OUT_FORMAT, "out-format", 0, "F", IN_DATA, "format of OUT (default: by its name likewise, else as IN)")                            \
@@ -99,6 +99,7 @@ struct usage {
     int bit;              /* IN_SCAN, ... */
     const char *operands; /* "[IN [OUT]]" or "" */
     const char *intro;    /* what it does */
+    const char *no;       /* what its exit status 1 says; NULL: it gives no such answer */
     const char *examples;
 };
 

@@ -20,7 +20,7 @@ static int backend_length(const upsweep_device *device) { return (int)strcspn(de
 
 static void print_text(void) {
     upsweep_device device = {.size = sizeof device};
-    printf("upsweep %s: scan, stream compaction and radix sort on GPUs and CPUs\n", upsweep_version_text());
+    printf("upsweep %s: scan, stream compaction, radix sort and UTF-8 on GPUs and CPUs\n", upsweep_version_text());
     printf("licence: %s\n", licence);
     for (size_t i = 0; upsweep_device_at(i, &device) == UPSWEEP_OK; i++) {
         printf("%s: %s\n", device.spec, device.name);

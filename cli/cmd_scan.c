@@ -45,10 +45,10 @@ static bool scan_open(struct scan *scan, struct job *job) {
     if (!parse_op(job->args.option[OPT_OP], in->type, &scan->op)) return false;
     scan->flags = job->args.option[OPT_INCLUSIVE] ? UPSWEEP_INCLUSIVE : UPSWEEP_EXCLUSIVE;
     scan->d_init = NULL;
-    scan->items = job_host(job, job->chunk_n, in->elem_nbytes);
-    scan->d_items = job_device(job, job->chunk_n, in->elem_nbytes);
-    scan->d_carry = job_device(job, 1, sizeof(uint64_t));
-    return scan->items && scan->d_items && scan->d_carry && parse_init(scan, job) && job_open_out(job, in->type, in->elem_nbytes, in->n);
+    if (!(scan->items = job_host(job, job->chunk_n, in->elem_nbytes))) return false;
+    if (!(scan->d_items = job_device(job, job->chunk_n, in->elem_nbytes))) return false;
+    if (!(scan->d_carry = job_device(job, 1, sizeof(uint64_t)))) return false;
+    return parse_init(scan, job) && job_open_out(job, in->type, in->elem_nbytes, in->n);
 }
 
 static bool scan_chunk(struct scan *scan, struct job *job, uint64_t n) {

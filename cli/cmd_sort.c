@@ -56,12 +56,12 @@ static bool name_values_out(struct sort *sort) {
     if (!has_values) return true;
     if (!path && is_standard(out)) return complain(NULL, "--values: say --values-out FILE, or name OUT");
     if (path && is_standard(path) && is_standard(out)) return complain(NULL, "--values-out: OUT is standard output already");
-    if (path && out && strcmp(path, out) == 0) return complain(NULL, "--values-out: is the same file as OUT");
     if (path ? !(sort->values_path = strdup(path)) : asprintf(&sort->values_path, "%s.values", out) < 0) {
         sort->values_path = NULL;
         return complain(NULL, "out of memory");
     }
-    return true;
+    if (is_standard(out) || is_standard(sort->values_path) || !outfile_same(sort->values_path, out)) return true;
+    return complain(NULL, "--values-out: is the same file as OUT");
 }
 
 static bool sort_options(struct sort *sort) {

@@ -17,13 +17,14 @@ enum action { DECODE, ENCODE, VALIDATE, COUNT };
 
 #define ERRORS_HELP                                                                                                       \
     "Ill-formed sequences become U+FFFD (--on-error replace), are left out (remove), or end it with status 1 (strict).\n" \
-    "Leaving them out is unsafe for markup: what stood apart may then form something active.\n"
+    "Leaving them out is unsafe for markup: what stood apart may then form something active."
 
 static const struct usage usages[] = {
     [DECODE] = {.command = "utf8 decode",
                 .bit = IN_UTF8_DECODE,
                 .operands = "[IN [OUT]]",
                 .intro = "Converts UTF-8 to UTF-32 or UTF-16, or cleans it (--to utf8).\n" ERRORS_HELP,
+                .no = "ill-formed text under --on-error strict",
                 .examples = "  upsweep utf8 decode text.txt text.utf32\n"
                             "  upsweep utf8 decode --to utf16le --on-error strict text.txt text.utf16\n"
                             "  generate | upsweep utf8 decode --to utf8 --report > clean.txt"},
@@ -31,12 +32,14 @@ static const struct usage usages[] = {
                 .bit = IN_UTF8_ENCODE,
                 .operands = "[IN [OUT]]",
                 .intro = "Converts UTF-32 or UTF-16 to UTF-8. Lone surrogates and values above 10FFFF are ill-formed.\n" ERRORS_HELP,
+                .no = "ill-formed text under --on-error strict",
                 .examples = "  upsweep utf8 encode --from utf16le text.utf16 text.txt\n"
                             "  upsweep utf8 encode --skip-bom --from utf16be old.txt new.txt"},
     [VALIDATE] = {.command = "utf8 validate",
                   .bit = IN_UTF8_LOOK,
                   .operands = "[IN]",
                   .intro = "Says whether IN is well-formed UTF-8: status 0, or 1 and where the first error is.",
+                  .no = "ill-formed text",
                   .examples = "  upsweep utf8 validate --report text.txt"},
     [COUNT] = {.command = "utf8 count",
                .bit = IN_UTF8_LOOK,
@@ -90,15 +93,12 @@ static bool get_memory(struct utf8_job *u) {
     const uint64_t units = u->job.chunk_n + HELD_MAX;
     const uint64_t most = u->to != UPSWEEP_UTF8 ? 1 : u->from == UPSWEEP_UTF32 ? 4 : 3;
     const size_t in_nbytes = upsweep_encoding_nbytes(u->from), out_nbytes = upsweep_encoding_nbytes(u->to);
-    u->held_and_chunk = job_host(&u->job, units, in_nbytes);
-    u->d_in = job_device(&u->job, units, in_nbytes);
-    u->d_report = job_device(&u->job, 1, sizeof(upsweep_utf8_report));
-    if (!u->held_and_chunk || !u->d_in || !u->d_report) return false;
+    if (!(u->held_and_chunk = job_host(&u->job, units, in_nbytes))) return false;
+    if (!(u->d_in = job_device(&u->job, units, in_nbytes))) return false;
+    if (!(u->d_report = job_device(&u->job, 1, sizeof(upsweep_utf8_report)))) return false;
     if (!writes_output(u)) return true;
     u->capacity = units * most;
-    u->out = job_host(&u->job, u->capacity, out_nbytes);
-    u->d_out = job_device(&u->job, u->capacity, out_nbytes);
-    return u->out && u->d_out;
+    return (u->out = job_host(&u->job, u->capacity, out_nbytes)) && (u->d_out = job_device(&u->job, u->capacity, out_nbytes));
 }
 
 static void add_to_total(struct utf8_job *u, const upsweep_utf8_report *r) {

@@ -78,6 +78,8 @@ void outfile_catch_signals(void);
  * the list of temporary files and the directory disagree. */
 void outfile_hold_signals(bool hold);
 
+/* Do two names stand for one file, so that the second written would take the place of the first? */
+bool outfile_same(const char *a, const char *b);
 bool outfile_open(struct outfile *file, const char *path);
 /* All that can go wrong with the contents: everything is on the disk afterwards. */
 bool outfile_settle(struct outfile *file);

@@ -45,7 +45,7 @@ static bool open_context(struct job *job) {
     upsweep_options options = {.size = sizeof options};
     const char *backend = job->args.option[OPT_BACKEND], *threads = job->args.option[OPT_THREADS];
     uint64_t nthreads = 0;
-    if (threads && !parse_count("threads", threads, 1, 4096, &nthreads)) return false;
+    if (threads && !parse_count("threads", threads, 1, 1024, &nthreads)) return false;
     options.nthreads = (uint32_t)nthreads;
     outfile_hold_signals(true); /* the threads that start here inherit this */
     const upsweep_status status = upsweep_open_ex(&job->ctx, backend ? backend : "auto", &options);

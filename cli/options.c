@@ -30,10 +30,12 @@ static void print_help(const struct usage *usage) {
                  rows[i].argument ? rows[i].argument : "");
         printf("  %-24s  %s\n", left, rows[i].help);
     }
-    if (*usage->operands) {
-        puts("\nIN and OUT: - or nothing is standard input or output; they may be the same file.\n"
-             "A file appears whole or not at all. Exit status: 0 good, 1 the answer is no, 2 an error.");
+    if (strstr(usage->operands, "OUT")) {
+        puts("\nIN and OUT: - or nothing is standard input or output; they may be the same file. A file appears whole or not at all.");
+    } else if (*usage->operands) {
+        puts("\nIN: - or nothing is standard input.");
     }
+    if (*usage->operands) printf("Exit status: 0 good%s%s, 2 an error.\n", usage->no ? ", 1 " : "", usage->no ? usage->no : "");
     if (*usage->examples) printf("\nExamples:\n%s\n", usage->examples);
 }
 

@@ -55,6 +55,30 @@ void outfile_hold_signals(bool hold) {
     sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
+/* ---- names --------------------------------------------------------------------------------------------------------------------- */
+
+/* "a/b" -> "a/", "b" -> "." */
+static void directory_of(char dir[PATH_MAX], const char *path) {
+    const char *slash = strrchr(path, '/');
+    snprintf(dir, PATH_MAX, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+}
+
+/* Where a file written as path ends: an absolute path without symbolic links. False if there is no such directory. */
+static bool resolve(char where[PATH_MAX], const char *path) {
+    char dir[PATH_MAX];
+    if (realpath(path, where)) return true; /* it exists */
+    directory_of(dir, path);
+    if (!realpath(dir, where)) return false;
+    const char *slash = strrchr(path, '/');
+    const size_t length = strlen(where), room = PATH_MAX - length;
+    return snprintf(where + length, room, "/%s", slash ? slash + 1 : path) < (int)room;
+}
+
+bool outfile_same(const char *a, const char *b) {
+    char where_a[PATH_MAX], where_b[PATH_MAX];
+    return resolve(where_a, a) && resolve(where_b, b) && strcmp(where_a, where_b) == 0;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------------------------------- */
 
 /* Writes ".NAME.upsweep-PID-K" in the directory of target. False if that is too long a path. */
@@ -126,8 +150,7 @@ bool outfile_settle(struct outfile *file) {
 /* Makes the new name survive a power failure. Some file systems cannot, and say EINVAL. */
 static bool sync_directory(const char *target, const char *name) {
     char dir[PATH_MAX];
-    const char *slash = strrchr(target, '/');
-    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash + 1 - target) : 1, slash ? target : ".");
+    directory_of(dir, target);
     const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return true; /* a directory that one may write to but not read */
     const bool good = fsync(fd) == 0 || errno == EINVAL;

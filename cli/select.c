@@ -22,15 +22,12 @@ static bool open_condition(struct select *select, struct job *job) {
 static bool allocate(struct select *select, struct job *job) {
     const uint64_t n = job->chunk_n;
     const size_t in_nbytes = job->in.elem_nbytes, most = in_nbytes > select->out_nbytes ? in_nbytes : select->out_nbytes;
-    select->items = job_host(job, n, most);
-    select->d_items = job_device(job, n, in_nbytes);
-    select->d_out = job_device(job, n, select->out_nbytes);
-    select->d_count = job_device(job, 1, sizeof(uint64_t));
-    if (!select->items || !select->d_items || !select->d_out || !select->d_count) return false;
+    if (!(select->items = job_host(job, n, most))) return false;
+    if (!(select->d_items = job_device(job, n, in_nbytes))) return false;
+    if (!(select->d_out = job_device(job, n, select->out_nbytes))) return false;
+    if (!(select->d_count = job_device(job, 1, sizeof(uint64_t)))) return false;
     if (select->flags.fd < 0) return true;
-    select->flag_items = job_host(job, n, 1);
-    select->d_flags = job_device(job, n, 1);
-    return select->flag_items && select->d_flags;
+    return (select->flag_items = job_host(job, n, 1)) && (select->d_flags = job_device(job, n, 1));
 }
 
 bool select_open(struct select *select, struct job *job, enum selection what) {

@@ -98,6 +98,9 @@ for command in scan compact partition sort; do
     expect_error "$command: chunk of nothing" 'out of range' "$tool" $command -t i32 --chunk 0 in out
     expect_error "$command: bad chunk" 'is not a size' "$tool" $command -t i32 --chunk 12Q in out
     expect_error "$command: huge chunk" 'out of range' "$tool" $command -t i32 --chunk 99999999T in out
+    [ "$(env ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 "$tool" $command -f text --chunk 8000000T \
+        2>&1 </dev/null | grep -c 'out of memory')" -eq 1 ]
+    verdict "$command: no memory for the chunk is said once" $?
 done
 expect_error 'info: an operand' 'one argument too many' "$tool" info in
 expect_error 'scan: an option of another command' 'unknown option --where' "$tool" scan --where nonzero -t i32 in
@@ -127,6 +130,11 @@ expect_error 'sort: values without a size' 'need --value-size' "$tool" sort -t i
 expect_error 'sort: values too large' 'not between 1 and 4096' "$tool" sort -t i32 --values in --value-size 4097 in out
 expect_error 'sort: values without a place' 'say --values-out' "$tool" sort -t i32 --values in --value-size 4 in
 expect_error 'sort: two outputs in one file' 'the same file as OUT' "$tool" sort -t i32 --values in --value-size 4 --values-out out in out
+expect_error 'sort: two outputs in one file by two names' 'the same file as OUT' \
+    "$tool" sort -t i32 --values in --value-size 4 --values-out "../${PWD##*/}/out" in ./out
+ln -s out out.values && : >out
+expect_error 'sort: two outputs in one file by a link' 'the same file as OUT' "$tool" sort -t i32 --values in --value-size 4 in out
+rm out out.values
 expect_error 'sort: two outputs in one pipe' 'standard output already' "$tool" sort -t i32 --values in --value-size 4 --values-out - in
 expect_error 'sort: two inputs from one pipe' 'standard input already' "$tool" sort -t i32 --values - --value-size 4 - out
 expect_error 'sort: value size without values' 'needs --values' "$tool" sort -t i32 --value-size 4 in out
