@@ -60,7 +60,7 @@ demo() {
 
 # run_tests DIR: runs its tests, keeps going after a failure, and adds up the lines `N passed, N failed` that each program closes with.
 run_tests() {
-    ctest --test-dir "$1" --output-on-failure || failed_builds="$failed_builds $1"
+    ctest --test-dir "$1" -j "$jobs" --output-on-failure || failed_builds="$failed_builds $1"
     cat "$1"/Testing/Temporary/LastTest.log >>"$log"
 }
 
