@@ -15,8 +15,8 @@
  *              Any call that needs scratch may also fail for want of it: MEMORY, DEVICE_MEMORY or SCRATCH; any on CUDA with CUDA,
  *              HOST_POINTER, WRONG_DEVICE or DEVICE_LOST.
  *   Alignment  Typed data is aligned to its element size; byte flags and records may lie anywhere.
- *   Overlap    Distinct arrays of a call do not overlap, except as a docstring allows; equal pointers and partial overlap are
- *              checked for and rejected.
+ *   Overlap    An output overlaps no other array of its call, nor the caller's scratch, except as a docstring allows; equal pointers and
+ *              partial overlap are checked for and rejected. Inputs may overlap one another.
  *   Threads    One context, one thread at a time; any number of contexts.
  */
 #ifndef UPSWEEP_H
@@ -178,7 +178,7 @@ typedef struct upsweep_device {
 } upsweep_device;
 
 /* The devices of this machine, the CPU first: fills *device and returns OK, or ERR_BACKEND for an index past the last.
- * Never an error for want of a GPU or driver: such a machine has one device. */
+ * Never an error for want of a GPU or driver: such a machine has one device. Other errors: NULL, OPTIONS (device->size is not set). */
 UPSWEEP_CALL upsweep_device_at(size_t index, upsweep_device *device);
 
 /* ---- context ----------------------------------------------------------------------------------------------------------------- */
@@ -192,7 +192,7 @@ typedef void (*upsweep_parallel_for)(void *user, void (*task)(void *arg, uint32_
 /* Everything beyond the defaults. Fill with zeros, set `size`, set what is wanted. */
 typedef struct upsweep_options {
     size_t size;                                    /* sizeof(upsweep_options) */
-    uint32_t nthreads;                              /* CPU: threads, the caller's included; 0: as many as the machine has */
+    uint32_t nthreads;                              /* CPU: threads, the caller's included, at most 1024; 0: as many as the machine has */
     upsweep_parallel_for parallel_for;              /* CPU: the caller's executor instead of our threads, or NULL */
     void *parallel_for_user;                        /* its first argument */
     void *(*host_alloc)(void *user, size_t nbytes); /* host memory of the library, aligned to 16 bytes or more; NULL: malloc */
@@ -231,7 +231,7 @@ UPSWEEP_API void upsweep_free(upsweep_context *ctx, void *ptr);
 UPSWEEP_CALL upsweep_upload(upsweep_context *ctx, void *dst, const void *host_src, size_t nbytes);
 UPSWEEP_CALL upsweep_download(upsweep_context *ctx, void *host_dst, const void *src, size_t nbytes);
 
-/* Waits for all that is queued, then reads a count that a call has left in context memory. */
+/* Waits for all that is queued, then reads a count that a call has left in context memory. Errors: NULL. */
 UPSWEEP_CALL upsweep_read_count(upsweep_context *ctx, uint64_t *host_count, const uint64_t *count);
 
 /* Waits for all that is queued. Reports errors of calls that had been queued. */
@@ -244,7 +244,7 @@ typedef enum upsweep_primitive {
     UPSWEEP_PRIM_COMPACT = 1,   /* compact, compact_flags, compact_indices; item_nbytes: of an element */
     UPSWEEP_PRIM_PARTITION = 2, /* partition, partition_flags */
     UPSWEEP_PRIM_SORT = 3,      /* sort and, with value_nbytes > 0, sort_pairs; item_nbytes: of a key */
-    UPSWEEP_PRIM_ARGSORT = 4,   /* value_nbytes: of an index */
+    UPSWEEP_PRIM_ARGSORT = 4,   /* item_nbytes: of a key; value_nbytes: of an index, 4 or 8 */
     UPSWEEP_PRIM_UTF8 = 5       /* all calls on text; n, item_nbytes: code units of the input, bytes of one */
 } upsweep_primitive;
 
@@ -255,8 +255,9 @@ UPSWEEP_CALL upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upswee
  * scratch never grows during a capture). Errors: MEMORY, DEVICE_MEMORY, SCRATCH. */
 UPSWEEP_CALL upsweep_reserve(upsweep_context *ctx, size_t nbytes);
 /* Uses the caller's memory (context memory, aligned to 256 bytes) as scratch from now on, and never allocates: a call that needs more
- * fails with ERR_SCRATCH. NULL, 0: back to scratch of the context's own. The memory stays the caller's to free, after the context has
- * been given other scratch or closed; no array of a call may overlap it. Errors: NULL, ALIGN. */
+ * fails with ERR_SCRATCH. NULL, 0: back to scratch of the context's own. No array of a call may overlap it (ERR_ALIAS). The memory stays
+ * the caller's to free, after the context has been given other scratch and what was queued before has finished, or after
+ * upsweep_close(). Errors: NULL, ALIGN. */
 UPSWEEP_CALL upsweep_set_scratch(upsweep_context *ctx, void *scratch, size_t nbytes);
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------------- */
@@ -274,7 +275,8 @@ UPSWEEP_CALL upsweep_scan(upsweep_context *ctx, void *out, const void *in, uint6
 
 /* The same with a carry-in and a carry-out, so that chunks of a longer input are scanned one after the other:
  * init [1] is combined before in[0] (NULL: the identity); total [1] receives init op in[0] op ... op in[n-1] (NULL: not wanted).
- * Both lie in context memory; total == init is allowed; neither may overlap in or out. */
+ * Both lie in context memory; total == init is allowed; neither may overlap in or out. n = 0: *total is *init, or the identity.
+ * Errors and cost: as upsweep_scan(). */
 UPSWEEP_CALL upsweep_scan_ex(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags,
                              const void *init, void *total);
 
@@ -299,17 +301,20 @@ UPSWEEP_CALL upsweep_compact(upsweep_context *ctx, void *out, uint64_t *count, c
                              const upsweep_predicate *keep);
 
 /* The same for elements of any kind of elem_nbytes bytes (1 to 4096): in[i] is kept if flags[i] (one byte each) is not zero.
- * Cost: n flags read, the kept elements read and written (all elements, when small). out == in is not allowed. */
+ * Aliasing: none. Errors: NULL, SIZE, ALIGN (count), ALIAS.
+ * Cost: n flags read, the kept elements read and written (all elements, when small). */
 UPSWEEP_CALL upsweep_compact_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
                                    size_t elem_nbytes);
 
 /* Writes base + i for every kept in[i] to out [n], as index_type (UPSWEEP_U32 or UPSWEEP_U64), in increasing order.
- * For byte flags, give them as `in` with type UPSWEEP_U8. Errors: as compact; SIZE if base + n - 1 does not fit index_type. */
+ * For byte flags, give them as `in` with type UPSWEEP_U8. Aliasing: none.
+ * Errors: as upsweep_compact(); TYPE for another index_type; SIZE if base + n - 1 does not fit it. Cost: n elements read, count written. */
 UPSWEEP_CALL upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                      const upsweep_predicate *keep, upsweep_type index_type, uint64_t base);
 
 /* Reorders in [n] into out [n]: first the elements that satisfy `keep`, then the others, each side in its old order; count [1] is the
- * number of the first. Aliasing: none. Errors: as compact. Cost: n elements read, n written. */
+ * number of the first. Aliasing: none. Errors: as upsweep_compact(), or upsweep_compact_flags().
+ * Cost: n elements (or flags) read to count them, n elements read and written; a GPU reads once what its multiprocessors can hold. */
 UPSWEEP_CALL upsweep_partition(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                const upsweep_predicate *keep);
 UPSWEEP_CALL upsweep_partition_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
@@ -334,13 +339,13 @@ typedef struct upsweep_order {
 UPSWEEP_CALL upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
 
 /* The same for pairs: values [n] of value_nbytes bytes each (1 to 4096), of any kind and alignment, move with their keys. Each output may
- * be its own input. Scratch: n keys, n values and a little. */
+ * be its own input. Errors: as upsweep_sort(); SIZE for another value_nbytes. Scratch: n keys, n values and a little. */
 UPSWEEP_CALL upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void *keys_in, void *values_out, const void *values_in,
                                 uint64_t n, upsweep_type type, size_t value_nbytes, const upsweep_order *order);
 
 /* The order that sorts keys [n], which stay as they are: indices [n] as index_type (UPSWEEP_U32 or UPSWEEP_U64) such that
- * keys[indices[0]], keys[indices[1]], ... is sorted, equal keys by increasing index. SIZE if n - 1 does not fit index_type. Scratch: at
- * most twice n keys, n indices and a little. */
+ * keys[indices[0]], keys[indices[1]], ... is sorted, equal keys by increasing index. Aliasing: none. Errors: as upsweep_sort(); TYPE for
+ * another index_type; SIZE if n - 1 does not fit it. Scratch: at most twice n keys, n indices and a little. */
 UPSWEEP_CALL upsweep_argsort(upsweep_context *ctx, void *indices, const void *keys, uint64_t n, upsweep_type type, upsweep_type index_type,
                              const upsweep_order *order);
 
@@ -378,7 +383,8 @@ typedef struct upsweep_utf8_report {
 } upsweep_utf8_report;
 
 /* Decodes UTF-8 in [n] to out [capacity] in options->encoding, and writes report [1].
- * out NULL: nothing is written but the report, whose `needed` is the exact length, consumed that of a conversion, status never CAPACITY.
+ * out NULL, capacity 0: nothing is written but the report, whose `needed` is the exact length, consumed that of a conversion, status never
+ * CAPACITY.
  * Room that always suffices: n code units of UTF-16 or UTF-32; 3n bytes of UTF-8 with REPLACE, else n. If the room does not suffice, out
  * [capacity] (and the map) hold nothing in particular, and nothing lies past them. Code units of out past `written` are undefined.
  * A chunk of a longer text: set `more`, then call again with what follows `consumed`; no state but these bytes is carried.
@@ -393,14 +399,14 @@ UPSWEEP_CALL upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capac
 UPSWEEP_CALL upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                  uint64_t n, const upsweep_utf8_options *options);
 
-/* Is in [n] well-formed UTF-8? report: as of a strict decode to UTF-32 without output. */
+/* Is in [n] well-formed UTF-8? report: as of a strict decode to UTF-32 without output: status OK or ENCODING. */
 UPSWEEP_CALL upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n);
 
 /* How many code points is in [n]? report->needed: as many as a decode with replacement would write. */
 UPSWEEP_CALL upsweep_utf8_count(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n);
 
 /* Waits for all that is queued, reads a report, and returns its status: OK; CAPACITY, with a sentence that says how much is needed; or
- * ENCODING, with one that says what is wrong where. */
+ * ENCODING, with one that says what is wrong where. Errors: NULL. */
 UPSWEEP_CALL upsweep_utf8_read_report(upsweep_context *ctx, upsweep_utf8_report *host_report, const upsweep_utf8_report *report);
 
 #ifdef __cplusplus

@@ -93,7 +93,7 @@ static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args 
     static const uint8_t no_flags; /* n = 0 may come with flags NULL, but NULL means "by predicate" to a backend */
     TRY(begin(ctx));
     TRY(check_elem_nbytes(ctx, a.elem_nbytes, "elem_nbytes"));
-    if (a.flags == NULL && a.n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL, but n is not 0");
+    if (a.flags == NULL && a.n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL, but not empty");
     if (a.flags == NULL) a.flags = &no_flags;
     return run_compact(ctx, &a, false);
 }

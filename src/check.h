@@ -13,7 +13,8 @@ struct array {
     size_t alignment; /* a power of two; 1 for bytes and records */
 };
 
-/* NULL with n > 0, n * elem_nbytes beyond what a pointer can span, alignment, and whether the backend may touch it. */
+/* NULL with n > 0, n * elem_nbytes beyond what a pointer can span, alignment, apart from the caller's scratch, and whether the backend may
+ * touch it. */
 upsweep_status check_array(upsweep_context *ctx, struct array a);
 
 /* Two arrays share no byte; if may_be_equal, they may also be the very same. */

@@ -267,6 +267,8 @@ upsweep_status upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upsw
     if (nbytes == NULL) return context_fail(ctx, UPSWEEP_ERR_NULL, "nbytes is NULL");
     TRY(check_elem_nbytes(ctx, item_nbytes, "item_nbytes"));
     if (value_nbytes != 0) TRY(check_elem_nbytes(ctx, value_nbytes, "value_nbytes"));
+    if (primitive == UPSWEEP_PRIM_ARGSORT && value_nbytes != sizeof(uint32_t) && value_nbytes != sizeof(uint64_t))
+        return context_fail(ctx, UPSWEEP_ERR_SIZE, "value_nbytes is %zu; an index has 4 or 8", value_nbytes);
     const struct backend *b = ctx->backend;
     switch (primitive) {
     case UPSWEEP_PRIM_SCAN:

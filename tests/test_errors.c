@@ -250,6 +250,7 @@ static void test_memory_arguments(struct setup *s) {
     REJECTS(OPTIONS, "primitive", upsweep_scratch_size(c, &(uint64_t){0}, (upsweep_primitive)99, 1, 4, 0));
     REJECTS(SIZE, "item_nbytes", upsweep_scratch_size(c, &(uint64_t){0}, UPSWEEP_PRIM_SCAN, 1, 0, 0));
     REJECTS(SIZE, "value_nbytes", upsweep_scratch_size(c, &(uint64_t){0}, UPSWEEP_PRIM_SORT, 1, 4, 4097));
+    REJECTS(SIZE, "value_nbytes", upsweep_scratch_size(c, &(uint64_t){0}, UPSWEEP_PRIM_ARGSORT, 1, 4, 0));
     REJECTS(NULL, "scratch", upsweep_set_scratch(c, NULL, 8));
     REJECTS(ALIGN, "scratch", upsweep_set_scratch(c, shifted(a.values_out, 1), 8));
     REJECTS(OPTIONS, "size", upsweep_context_device(c, &(upsweep_device){.size = 0}));

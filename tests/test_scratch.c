@@ -126,11 +126,34 @@ static void test_growth(struct setup *s) {
     }
 }
 
+/* An array that reaches into the scratch that was given is refused, at either end of it; one that lies beside it is not. */
+static void test_overlap(struct setup *s) {
+    enum { NBYTES = 4096 };
+    static const unsigned char zeros[3 * NBYTES];
+    void *memory;
+    case_begin("arrays in the scratch");
+    setup_enter(s);
+    CHECK_OK(upsweep_alloc(s->ctx, &memory, sizeof zeros));
+    CHECK_OK(upsweep_upload(s->ctx, memory, zeros, sizeof zeros));
+    uint32_t *const before = memory, *const scratch = before + NBYTES / 4, *const after = scratch + NBYTES / 4;
+    const uint64_t n = NBYTES / 4;
+    CHECK_OK(upsweep_set_scratch(s->ctx, scratch, NBYTES));
+    CHECK_STATUS(upsweep_scan(s->ctx, before, after - 1, n, UPSWEEP_U32, UPSWEEP_ADD, 0), UPSWEEP_ERR_ALIAS);
+    CHECK(strstr(upsweep_error(s->ctx), "in overlaps the scratch") != NULL);
+    CHECK_STATUS(upsweep_scan(s->ctx, before + 1, after, n, UPSWEEP_U32, UPSWEEP_ADD, 0), UPSWEEP_ERR_ALIAS);
+    CHECK(strstr(upsweep_error(s->ctx), "out overlaps the scratch") != NULL);
+    CHECK_STATUS(upsweep_argsort(s->ctx, before, scratch + 1, 1, UPSWEEP_U32, UPSWEEP_U32, NULL), UPSWEEP_ERR_ALIAS);
+    CHECK(upsweep_scan(s->ctx, before, after, n, UPSWEEP_U32, UPSWEEP_ADD, 0) != UPSWEEP_ERR_ALIAS);
+    CHECK_OK(upsweep_set_scratch(s->ctx, NULL, 0));
+    upsweep_free(s->ctx, memory);
+}
+
 int main(void) {
     harness_begin(true);
     FOR_EACH_SETUP(s) {
         test_scratch(s);
         test_growth(s);
+        test_overlap(s);
     }
     return harness_end();
 }
