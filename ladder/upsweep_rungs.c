@@ -6,9 +6,9 @@
  *     upsweep_sort      0   0   0   1   3   3   4   7
  *     upsweep_utf8_decode, _encode: text to code points and back, in the bytes that are read and written
  *
- * Scan: work O(n), depth O(log n) in a tile and a short chain of tiles, bytes 8n: one read, one write. Compact: bytes 4 (n + kept). Sort: if
- * the highest bits are spread, two rounds of reading and writing, or three, instead of the 32 passes of the split sort (docs/sort.md). Text:
- * its bytes once, and what they become once.
+ * Scan: work O(n), depth O(log n) in a tile and a short chain of tiles, bytes 8n: one read, one write. Compact: bytes 4 (n + kept).
+ * Sort: if the highest bits are spread, two or three rounds of reading and writing, instead of the 32 passes of the split sort
+ * (docs/sort.md). Text: its bytes once, and what they become once.
  * Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016; Adinets and Merrill, Onesweep, 2022;
  * Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs, 2017. */
 #include "rungs.h"
