@@ -33,6 +33,10 @@ class Picture:
         """From a cell of the last row but one to a cell of the last row."""
         self.arrows.append((len(self.rows) - 2, start, len(self.rows) - 1, end, colour))
 
+    def arrow_along(self, start, end, colour):
+        """From a cell of the last row to another one of it, below the row."""
+        self.arrows.append((len(self.rows) - 1, start, len(self.rows) - 1, end, colour))
+
     def x(self, row, index):
         gaps = self.rows[row][3]
         return LEFT + index * CELL + 12 * sum(1 for gap in gaps if gap <= index)
@@ -48,9 +52,11 @@ class Picture:
                        f'<path d="M0 0 8 4 0 8z" fill="{colour}"/></marker>')
         out.append("</defs>")
         for from_row, start, to_row, end, colour in self.arrows:
-            out.append(f'<line x1="{self.x(from_row, start) + CELL / 2}" y1="{TOP + from_row * ROW + 27}" '
-                       f'x2="{self.x(to_row, end) + CELL / 2}" y2="{TOP + to_row * ROW - 2}" stroke="{colour}" '
-                       f'stroke-width="1.4" marker-end="url(#h{colour[1:]})"/>')
+            x1, y1, x2 = self.x(from_row, start) + CELL / 2, TOP + from_row * ROW + 27, self.x(to_row, end) + CELL / 2
+            shape = f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{TOP + to_row * ROW - 2}"'
+            if from_row == to_row:
+                shape = f'<path d="M{x1 + 4} {y1}Q{(x1 + x2) / 2} {y1 + 18} {x2 - 4} {y1 + 1}" fill="none"'
+            out.append(f'{shape} stroke="{colour}" stroke-width="1.4" marker-end="url(#h{colour[1:]})"/>')
         for i, (label, values, fill, _) in enumerate(self.rows):
             y = TOP + i * ROW
             out.append(f'<text x="{LEFT - 14}" y="{y + 18}" text-anchor="end" fill="{INK}">{label}</text>')
@@ -75,6 +81,7 @@ def serial_scan():
     picture.row("running sum", sums)
     for i in range(7):
         picture.arrow(i, i + 1, ADD)
+        picture.arrow_along(i, i + 1, ADD)
     return picture, sums
 
 
@@ -329,15 +336,15 @@ def utf8_in_steps():
     picture.row("offset in sequence", offsets)
     for i in range(8):
         picture.arrow(i, i)
-    numbers = [sum(x == 0 for x in offsets[:i + 1]) - 1 for i in range(8)]
+    numbers = [sum(x == 0 for x in offsets[:i + 1]) for i in range(8)]
     picture.row("sum of the starts", numbers)
     for i in range(8):
         picture.arrow(i, i, ADD)
-    nsequences = numbers[-1] + 1
-    groups = [[TEXT[i] for i in range(8) if numbers[i] == k] for k in range(nsequences)]
+    nsequences = numbers[-1]
+    groups = [[TEXT[i] for i in range(8) if numbers[i] == k + 1] for k in range(nsequences)]
     picture.row("groups of four", ["".join(hexadecimal(group)) for group in groups], {k: WRITTEN for k in range(nsequences)})
     for i in range(8):
-        picture.arrow(i, numbers[i], MOVE)
+        picture.arrow(i, numbers[i] - 1, MOVE)
     codes = [decode_one(group) for group in groups]
     picture.row("decoded", hexadecimal(codes), {k: KEPT for k in range(nsequences)})
     for k in range(nsequences):
