@@ -113,7 +113,7 @@ mutant full utf8 src/cpu/utf8.c 's/> back ? start : at/> back ? at : at/' 'piece
 mutant quick utf8 src/cpu/utf8.c 's/room >= n \* run->most + UTF8_SLACK/room >= n/' 'full vectors are stored past the room'
 mutant full utf8 src/cpu/utf8_avx512.c 's/_mm512_mask_sub_epi8(prefix, borrow, prefix, bytes_of(1))/prefix/' 'AVX-512: high surrogates lose a borrow'
 mutant full utf8 src/cpu/utf8.c 's/if (args->more) run.n -= .*/if (args->more) run.n -= 0;/' 'an unfinished sequence is not held back'
-mutant full utf8 src/cpu/utf8_avx512.c 's/ \&\& !is_within_good(in + i)) return i;/ \&\& n == 0) return i;/' 'AVX-512: a stray byte after garbage counts as good'
+mutant full utf8 src/cpu/utf8_avx512.c 's/    const size_t start = i - begun;/    const size_t start = i;/' 'AVX-512: a stray byte after garbage counts as good'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

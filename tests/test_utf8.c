@@ -155,21 +155,24 @@ static void check_large(void) {
     if (!quick()) check_random(LARGE_N + 54321, 6, 0, &rng);
 }
 
-/* One bad byte, good text, and from 200 to 263 bytes on a lead byte and three continuations, of which some lead bytes take fewer or none:
- * kernels that take good text in long strides, and go slowly where something is bad, must not begin to stride in the middle of it. */
+/* One bad byte, good text, and from 200 to 263 bytes on a byte that may want more than comes, then a lead byte and one to three
+ * continuations, of which it takes some or none: kernels that take good text in long strides, and go slowly where something is bad, must not
+ * begin to stride in the middle of it, or believe what a bad byte before it wants. */
 static void check_relapses(void) {
-    static const uint8_t leads[] = {0x80, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF}, seconds[] = {0x80, 0x8F, 0x9F, 0xBF};
+    static const uint8_t before[] = {'a', 0xC3, 0xE2, 0xF1}, seconds[] = {0x80, 0x8F, 0x9F, 0xBF};
+    static const uint8_t leads[] = {0x80, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF};
     static const struct conversion units[] = {{.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF32}, {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF16LE}};
-    enum { N = 400 };
-    for (size_t i = 0; i < sizeof leads * sizeof seconds * 64; i += quick() ? 7 : 1) {
+    enum { N = 400, PLACES = 64, LENGTHS = 3, CASES = sizeof leads * sizeof seconds * sizeof before * LENGTHS * PLACES };
+    for (size_t i = 0; i < CASES; i += quick() ? 7 : 1) {
         unsigned char in[N];
-        const size_t at = 200 + i % 64, k = i / 64;
-        const uint8_t sequence[] = {leads[k / sizeof seconds], seconds[k % sizeof seconds], 0xAA, 0x81};
+        const size_t at = 200 + i % PLACES, k = i / PLACES, length = 3 + k % LENGTHS, kind = k / LENGTHS;
+        const uint8_t sequence[] = {before[kind % sizeof before], leads[kind / sizeof before / sizeof seconds],
+                                    seconds[kind / sizeof before % sizeof seconds], 0xAA, 0x81};
         memset(in, 'a', N);
         in[0] = 0xFF;
-        memcpy(in + at, sequence, sizeof sequence);
+        memcpy(in + at, sequence, length);
         const struct conversion c = units[(i + k) % 2];
-        case_begin("%s, %02X %02X at %zu", name_of(c), sequence[0], sequence[1], at);
+        case_begin("%s, %zu bytes of %02X %02X %02X at %zu", name_of(c), length, sequence[0], sequence[1], sequence[2], at);
         const struct expected e = oracle_utf8(in, N, c);
         FOR_EACH_SETUP(s) {
             if (s->host) check_call(s, in, N, c, 0, true, AT_END, &e);

@@ -249,19 +249,24 @@ static inline size_t open_bytes(const uint8_t *in, size_t i) {
     return in[i - 1] >= 0xC0 ? 1 : in[i - 2] >= 0xE0 ? 2 : in[i - 3] >= 0xF0 ? 3 : 0;
 }
 
-/* Is the continuation byte at p part of a well-formed sequence? At least four bytes from p on are there. measure_good_64() looks no further
- * back than for what the bytes before it want: after ill-formed ones they may want what is none of theirs. */
-static inline bool is_within_good(const uint8_t *p) {
+/* Bytes of a well-formed sequence before p, which is one of its continuation bytes; 0 if it is none. At least four bytes from p on are
+ * there. */
+static inline size_t bytes_begun(const uint8_t *p) {
     const size_t back = !utf8_is_continuation(p[-1]) ? 1 : !utf8_is_continuation(p[-2]) ? 2 : 3;
     bool good;
-    return utf8_sequence(p - back, 4, &good) > back && good;
+    return utf8_sequence(p - back, 4, &good) > back && good ? back : 0;
 }
 
 /* Counts what is in in [i, n), sequences where they end, until something is ill-formed or fewer than 64 bytes are left. Returns where that
- * is: at the beginning of a sequence, if it came any further than i. */
+ * is: at the beginning of a sequence, if it came any further than i. Begins where a sequence does, maybe before i: measure_good_64() looks
+ * no further back than for what the bytes before it want, and ill-formed ones may want what is none of theirs; but not if a continuation
+ * byte that they want is missing. */
 static size_t measure_good(const uint8_t *in, const size_t i, size_t n, struct utf8_good *good) {
-    size_t end = i;
-    if (utf8_is_continuation(in[i]) && !is_within_good(in + i)) return i;
+    const size_t begun = utf8_is_continuation(in[i]) ? bytes_begun(in + i) : 0;
+    if (utf8_is_continuation(in[i]) && begun == 0) return i;
+    if (i < begun + UTF8_BEFORE && begun > 0) return i; /* too little is there before it */
+    const size_t start = i - begun;
+    size_t end = start;
     for (;;) {
         if (n - end >= 256 && (in + end)[-1] < 0x80 && is_ascii_256(in + end)) {
             good->sequences += 256;
@@ -272,9 +277,8 @@ static size_t measure_good(const uint8_t *in, const size_t i, size_t n, struct u
             break;
         }
     }
-    if (end == i) return i;
+    if (end == start) return i;
     const size_t nopen = open_bytes(in, end);
-    good->sequences += utf8_is_continuation(in[i]); /* began before i and ended behind it */
     good->sequences -= nopen > 0;
     return end - nopen;
 }
