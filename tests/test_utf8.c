@@ -156,8 +156,8 @@ static void check_large(void) {
 }
 
 /* One bad byte, good text, and from 200 to 263 bytes on a byte that may want more than comes, then a lead byte and one to three
- * continuations, of which it takes some or none: kernels that take good text in long strides, and go slowly where something is bad, must not
- * begin to stride in the middle of it, or believe what a bad byte before it wants. */
+ * continuations, of which it takes some or none: kernels that take good text in long strides, and go slowly where something is bad, must
+ * not begin to stride in the middle of it, or believe what a bad byte before it wants. */
 static void check_relapses(void) {
     static const uint8_t before[] = {'a', 0xC3, 0xE2, 0xF1}, seconds[] = {0x80, 0x8F, 0x9F, 0xBF};
     static const uint8_t leads[] = {0x80, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF};
