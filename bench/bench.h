@@ -327,7 +327,6 @@ struct result {
 
 /* Samples of a watch, until their median is steady or the time is up; and what they say. */
 bool take_samples(const struct place *place, struct watch *watch, double limit_s, struct result *result);
-void summarise(struct result *result);
 
 bool measure_call(const struct subject *subject, struct data *data, const struct point *point, const struct limits *limits,
                   struct result *result);

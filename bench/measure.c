@@ -53,7 +53,7 @@ static bool steady(const struct result *result) {
     return fabs(first - second) <= 0.01 * first;
 }
 
-void summarise(struct result *result) {
+static void summarise(struct result *result) {
     const uint32_t n = result->nsamples;
     if (n == 0) return;
     qsort(result->samples_ms, n, sizeof *result->samples_ms, ascending);

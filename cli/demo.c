@@ -142,8 +142,13 @@ static void make_input(struct demo *demo, enum ladder_primitive primitive) {
 
 /* ---- output ------------------------------------------------------------------------------------------------------------------ */
 
-/* The first and the last elements, in one line of a terminal. */
-static void print_array(const int32_t *items, uint64_t n) {
+/* An element as a number, or a byte of text. */
+static int print_item(const int32_t *items, uint64_t i, bool is_text) {
+    return is_text ? printf(" %02X", ((const uint8_t *)items)[i]) : printf(" %3d", items[i]);
+}
+
+/* The first and the last of n, in one line of a terminal. */
+static void print_array(const int32_t *items, uint64_t n, bool is_text) {
     enum { WIDTH = 80, TAIL = 2 };
     int width = printf("    [");
     for (uint64_t i = 0; i < n; i++) {
@@ -152,7 +157,7 @@ static void print_array(const int32_t *items, uint64_t n) {
             i = n - TAIL;
             width = 0;
         }
-        width += printf(" %3d", items[i]);
+        width += print_item(items, i, is_text);
     }
     printf(" ]\n");
 }
@@ -214,7 +219,8 @@ static bool run_rung(struct demo *demo, const struct ladder_rung *rung, int whic
         return false;
     }
     print_times(rung, &job.times);
-    print_array(job.out, job.count);
+    const bool is_text = rung->primitive == LADDER_UTF8_ENCODE;
+    print_array(job.out, is_text ? job.count * sizeof *job.out : job.count, is_text);
     return compare(demo->expected[which], demo->expected_count[which], job.out, job.count);
 }
 
@@ -232,7 +238,7 @@ static bool run_section(struct demo *demo, enum ladder_primitive primitive) {
         [LADDER_SCAN] = "SCAN", [LADDER_COMPACT] = "STREAM COMPACTION", [LADDER_SORT] = "SORT", [LADDER_UTF8_DECODE] = "UTF-8"};
     if (primitive != LADDER_UTF8_ENCODE) print_banner(names[primitive]); /* one section for both ways */
     make_input(demo, primitive);
-    print_array(demo->in, primitive == LADDER_UTF8_DECODE ? demo->n / sizeof *demo->in : demo->n);
+    print_array(demo->in, demo->n, primitive == LADDER_UTF8_DECODE);
     if (!make_references(demo, primitive)) return false;
     const struct ladder_rung *rung;
     for (size_t i = 0; (rung = ladder_at(i)) != NULL; i++) {

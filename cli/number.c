@@ -20,7 +20,7 @@ static const char *const misfit[] = {UPSWEEP_TYPE_TABLE(MISFIT_ROW)};
 
 bool type_is_float(upsweep_type type) { return class_of[type] == FLOAT; }
 
-bool type_is_signed(upsweep_type type) { return class_of[type] == SIGNED; }
+static bool type_is_signed(upsweep_type type) { return class_of[type] == SIGNED; }
 
 /* The value of a digit in any base up to 16; 16 if it is none. */
 static unsigned digit_value(char c) {

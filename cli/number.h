@@ -17,7 +17,6 @@ union number {
 enum { NUMBER_TEXT_MAX = 40 }; /* room for any element as text */
 
 bool type_is_float(upsweep_type type);
-bool type_is_signed(upsweep_type type); /* a signed integer */
 
 /* Reads the whole of text as a value of the type. NULL if it is one, else what is wrong with it: "is not a whole number". */
 const char *number_parse(const char *text, upsweep_type type, union number *value);
