@@ -27,6 +27,7 @@ static upsweep_status check_scan(upsweep_context *ctx, const struct scan_args *a
     const struct array total = {"total", a->total, a->total != NULL, nbytes, nbytes};
     TRY(check_array(ctx, out));
     TRY(check_array(ctx, in));
+    if (a->init == NULL && a->total == NULL) return check_apart(ctx, out, in, true);
     TRY(check_array(ctx, init));
     TRY(check_array(ctx, total));
     TRY(check_apart(ctx, out, in, true));
@@ -80,35 +81,35 @@ static upsweep_status run_compact(upsweep_context *ctx, const struct compact_arg
 }
 
 /* By predicate: checks the type and the predicate, then the rest. */
-static upsweep_status compact_where(upsweep_context *ctx, struct compact_args a, const upsweep_predicate *keep, bool in_place) {
+static upsweep_status compact_where(upsweep_context *ctx, struct compact_args *a, const upsweep_predicate *keep, bool in_place) {
     TRY(begin(ctx));
-    TRY(check_type(ctx, a.type));
-    TRY(check_predicate(ctx, a.type, keep, &a.keep));
-    a.elem_nbytes = upsweep_type_nbytes(a.type);
-    return run_compact(ctx, &a, in_place);
+    TRY(check_type(ctx, a->type));
+    TRY(check_predicate(ctx, a->type, keep, &a->keep));
+    a->elem_nbytes = upsweep_type_nbytes(a->type);
+    return run_compact(ctx, a, in_place);
 }
 
 /* By byte flags: elements are records of any size. */
-static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args a) {
+static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args *a) {
     static const uint8_t no_flags; /* n = 0 may come with flags NULL, but NULL means "by predicate" to a backend */
     TRY(begin(ctx));
-    TRY(check_elem_nbytes(ctx, a.elem_nbytes, "elem_nbytes"));
-    if (a.flags == NULL && a.n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL, but not empty");
-    if (a.flags == NULL) a.flags = &no_flags;
-    return run_compact(ctx, &a, false);
+    TRY(check_elem_nbytes(ctx, a->elem_nbytes, "elem_nbytes"));
+    if (a->flags == NULL && a->n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL, but not empty");
+    if (a->flags == NULL) a->flags = &no_flags;
+    return run_compact(ctx, a, false);
 }
 
 upsweep_status upsweep_compact(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                const upsweep_predicate *keep) {
-    return compact_where(ctx, (struct compact_args){.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_KEPT},
-                         keep, true);
+    struct compact_args args = {.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_KEPT};
+    return compact_where(ctx, &args, keep, true);
 }
 
 upsweep_status upsweep_compact_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
                                      size_t elem_nbytes) {
-    return compact_flagged(
-        ctx, (struct compact_args){
-                 .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_KEPT});
+    struct compact_args args = {
+        .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_KEPT};
+    return compact_flagged(ctx, &args);
 }
 
 upsweep_status upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
@@ -116,22 +117,21 @@ upsweep_status upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t
     TRY(begin(ctx));
     TRY(check_index_type(ctx, index_type, base, n));
     const enum compact_output output = index_type == UPSWEEP_U32 ? COMPACT_INDICES32 : COMPACT_INDICES64;
-    return compact_where(ctx,
-                         (struct compact_args){.out = out, .count = count, .in = in, .n = n, .type = type, .output = output, .base = base},
-                         keep, false);
+    struct compact_args args = {.out = out, .count = count, .in = in, .n = n, .type = type, .output = output, .base = base};
+    return compact_where(ctx, &args, keep, false);
 }
 
 upsweep_status upsweep_partition(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                  const upsweep_predicate *keep) {
-    return compact_where(ctx, (struct compact_args){.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_SPLIT},
-                         keep, false);
+    struct compact_args args = {.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_SPLIT};
+    return compact_where(ctx, &args, keep, false);
 }
 
 upsweep_status upsweep_partition_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
                                        size_t elem_nbytes) {
-    return compact_flagged(
-        ctx, (struct compact_args){
-                 .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_SPLIT});
+    struct compact_args args = {
+        .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_SPLIT};
+    return compact_flagged(ctx, &args);
 }
 
 /* ---- sort -------------------------------------------------------------------------------------------------------------------- */
@@ -195,33 +195,40 @@ upsweep_status upsweep_argsort(upsweep_context *ctx, void *indices, const void *
 
 static upsweep_status check_utf8_arrays(upsweep_context *ctx, const struct utf8_args *a) {
     const size_t in_nbytes = upsweep_encoding_nbytes(a->from), out_nbytes = upsweep_encoding_nbytes(a->to);
-    const struct array arrays[4] = {{"report", a->report, 1, sizeof *a->report, sizeof(uint64_t)},
-                                    {"out", a->out, a->capacity, out_nbytes, out_nbytes},
-                                    {"in", a->in, a->n, in_nbytes, in_nbytes},
-                                    {"map", a->map, a->map != NULL ? a->capacity : 0, sizeof(uint64_t), sizeof(uint64_t)}};
-    for (int i = 0; i < 4; i++) TRY(check_array(ctx, arrays[i]));
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < i; j++) TRY(check_apart(ctx, arrays[i], arrays[j], false));
-    return UPSWEEP_OK;
+    const struct array report = {"report", a->report, 1, sizeof *a->report, sizeof(uint64_t)};
+    const struct array out = {"out", a->out, a->capacity, out_nbytes, out_nbytes}, in = {"in", a->in, a->n, in_nbytes, in_nbytes};
+    const struct array map = {"map", a->map, a->map != NULL ? a->capacity : 0, sizeof(uint64_t), sizeof(uint64_t)};
+    TRY(check_array(ctx, report));
+    TRY(check_array(ctx, out));
+    TRY(check_array(ctx, in));
+    TRY(check_array(ctx, map));
+    TRY(check_apart(ctx, out, report, false));
+    TRY(check_apart(ctx, in, report, false));
+    TRY(check_apart(ctx, in, out, false));
+    TRY(check_apart(ctx, map, report, false));
+    TRY(check_apart(ctx, map, out, false));
+    return check_apart(ctx, map, in, false);
 }
 
-static upsweep_status run_utf8(upsweep_context *ctx, struct utf8_args a, const upsweep_utf8_options *options, bool decode) {
+static upsweep_status run_utf8(upsweep_context *ctx, struct utf8_args *a, const upsweep_utf8_options *options, bool decode) {
     TRY(begin(ctx));
-    TRY(check_utf8_options(ctx, options, decode, &a));
-    if (a.out == NULL && a.capacity == 0) a.map = NULL;
-    TRY(check_utf8_arrays(ctx, &a));
-    TRY(context_need_scratch(ctx, ctx->backend->utf8_scratch(ctx, a.n, upsweep_encoding_nbytes(a.from))));
-    return ctx->backend->utf8(ctx, &a);
+    TRY(check_utf8_options(ctx, options, decode, a));
+    if (a->out == NULL && a->capacity == 0) a->map = NULL;
+    TRY(check_utf8_arrays(ctx, a));
+    TRY(context_need_scratch(ctx, ctx->backend->utf8_scratch(ctx, a->n, upsweep_encoding_nbytes(a->from))));
+    return ctx->backend->utf8(ctx, a);
 }
 
 upsweep_status upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    return run_utf8(ctx, (struct utf8_args){.out = out, .capacity = capacity, .report = report, .in = in, .n = n}, options, true);
+    struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
+    return run_utf8(ctx, &args, options, true);
 }
 
 upsweep_status upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    return run_utf8(ctx, (struct utf8_args){.out = out, .capacity = capacity, .report = report, .in = in, .n = n}, options, false);
+    struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
+    return run_utf8(ctx, &args, options, false);
 }
 
 upsweep_status upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {

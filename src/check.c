@@ -7,36 +7,18 @@ enum { MAX_RECORD_NBYTES = 4096 };
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_apart(const void *a, uint64_t a_nbytes, const void *b, uint64_t b_nbytes) {
-    const uintptr_t a_start = (uintptr_t)a, a_end = a_start + (uintptr_t)a_nbytes;
-    const uintptr_t b_start = (uintptr_t)b, b_end = b_start + (uintptr_t)b_nbytes;
-    return a_end <= b_start || b_end <= a_start;
+upsweep_status refuse_array(upsweep_context *ctx, const struct array *a, upsweep_status status) {
+    if (status == UPSWEEP_ERR_NULL) return context_fail(ctx, status, "%s is NULL, but not empty", a->name);
+    if (status == UPSWEEP_ERR_ALIAS) return context_fail(ctx, status, "%s overlaps the scratch that was given", a->name);
+    if (status == UPSWEEP_ERR_ALIGN)
+        return context_fail(ctx, status, "%s is not aligned to its element type (%zu bytes)", a->name, a->alignment);
+    return context_fail(ctx, status, "%s: %" PRIu64 " elements of %zu bytes are more than memory can address", a->name, a->n,
+                        a->elem_nbytes);
 }
 
-/* No divisions: a scan of a few elements takes less time than three of them. */
-upsweep_status check_array(upsweep_context *ctx, struct array a) {
-    if (a.n == 0) return UPSWEEP_OK;
-    if (a.data == NULL) return context_fail(ctx, UPSWEEP_ERR_NULL, "%s is NULL, but not empty", a.name);
-    uint64_t nbytes;
-    if (__builtin_mul_overflow(a.n, a.elem_nbytes, &nbytes) || nbytes > PTRDIFF_MAX)
-        return context_fail(ctx, UPSWEEP_ERR_SIZE, "%s: %" PRIu64 " elements of %zu bytes are more than memory can address", a.name, a.n,
-                            a.elem_nbytes);
-    const uintptr_t start = (uintptr_t)a.data;
-    if ((start & (a.alignment - 1)) != 0)
-        return context_fail(ctx, UPSWEEP_ERR_ALIGN, "%s is not aligned to its element type (%zu bytes)", a.name, a.alignment);
-    if (start > UINTPTR_MAX - (uintptr_t)nbytes)
-        return context_fail(ctx, UPSWEEP_ERR_SIZE, "%s: %" PRIu64 " elements run past the end of memory", a.name, a.n);
-    if (ctx->scratch_is_callers && !is_apart(a.data, nbytes, ctx->scratch, ctx->scratch_nbytes))
-        return context_fail(ctx, UPSWEEP_ERR_ALIAS, "%s overlaps the scratch that was given", a.name);
-    return ctx->backend->check_memory(ctx, a.data, a.name);
-}
-
-upsweep_status check_apart(upsweep_context *ctx, struct array a, struct array b, bool may_be_equal) {
-    if (a.n == 0 || b.n == 0 || a.data == NULL || b.data == NULL) return UPSWEEP_OK;
-    if (a.data == b.data && may_be_equal) return UPSWEEP_OK;
-    if (is_apart(a.data, a.n * a.elem_nbytes, b.data, b.n * b.elem_nbytes)) return UPSWEEP_OK;
+upsweep_status refuse_overlap(upsweep_context *ctx, const struct array *a, const struct array *b, bool may_be_equal) {
     return context_fail(ctx, UPSWEEP_ERR_ALIAS, may_be_equal ? "%s and %s overlap without being the same array" : "%s and %s overlap",
-                        a.name, b.name);
+                        a->name, b->name);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------------------- */

@@ -98,8 +98,8 @@ mutant full sort src/cpu/sort_line_tmpl.h 's/any |= (KEY)(x != x);/any |= (KEY)(
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 
 # ---- arguments and contexts ----
-mutant quick errors src/check.c 's/a_end <= b_start || b_end <= a_start/a_end <= b_start || b_start <= a_start/' 'overlap from one side passes'
-mutant full errors src/check.c 's/if (__builtin_mul_overflow(a.n, a.elem_nbytes, \&nbytes) ||/if ((nbytes = a.n * a.elem_nbytes, false) ||/' 'a size that overflows passes'
+mutant quick errors src/check.h 's/a_end <= b_start || b_end <= a_start/a_end <= b_start || b_start <= a_start/' 'overlap from one side passes'
+mutant full errors src/check.h 's/if (__builtin_mul_overflow(a.n, a.elem_nbytes, \&nbytes) ||/if ((nbytes = a.n * a.elem_nbytes, false) ||/' 'a size that overflows passes'
 mutant full errors src/check.c 's/n > 0 \&\& (base > highest || n - 1 > highest - base)/n > 0 \&\& base + (n - 1) > highest/' 'a base that overflows passes'
 mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'the least constant of a type is refused'
 mutant full scratch src/cpu/compact.c 's/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks) \* ntasks/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks)/' 'scratch for one thread only'

@@ -76,9 +76,13 @@ static uint64_t run_serially(const struct chain_policy *policy, const void *arg,
 
 uint32_t chain_ntasks(const upsweep_context *ctx, uint64_t n, size_t item_nbytes) {
     const uint32_t nthreads = cpu_impl(ctx)->nthreads;
+    uint64_t nbytes;
+    if (nthreads == 1) return 1;
+    if (__builtin_mul_overflow(n, item_nbytes, &nbytes)) return nthreads;
+    if (nbytes <= CHAIN_THREADS_MIN_NBYTES) return 1; /* before the division */
     const uint32_t shared = CHAIN_THREADS_NBYTES / nthreads;
     const uint32_t least = shared > CHAIN_THREADS_MIN_NBYTES ? shared : CHAIN_THREADS_MIN_NBYTES;
-    return n < least / item_nbytes + 1 ? 1 : nthreads;
+    return nbytes <= least ? 1 : nthreads;
 }
 
 uint64_t chain_run(upsweep_context *ctx, const struct chain_policy *policy, const void *arg, uint64_t n, size_t block_items, uint64_t carry,
