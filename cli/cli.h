@@ -70,6 +70,7 @@ enum {
     X(COUNT, "count", 'c', NULL, IN_SELECT, "print the number of kept elements (compact: and nothing else)")                             \
     X(DESCENDING, "descending", 'r', NULL, IN_SORT, "largest first")                                                                     \
     X(BITS, "bits", 0, "LO:HI", IN_SORT, "compare bits LO to HI - 1 of the keys only; bit 0 is the least significant")                   \
+    X(LOW_MEMORY, "low-memory", 0, NULL, IN_SORT, "on a CPU, keys alone: sort where they lie, without as much scratch again; slower")    \
     X(VALUES, "values", 0, "FILE", IN_SORT, "reorder the elements of FILE along with the keys")                                          \
     X(VALUES_OUT, "values-out", 0, "FILE", IN_SORT, "write them to FILE (default: OUT.values)")                                          \
     X(VALUE_SIZE, "value-size", 0, "N", IN_SORT, "bytes of a value in a raw file, 1 to 4096; a .npy file says it itself")                \

@@ -14,7 +14,7 @@ static const struct usage usage = {
     .operands = "[IN [OUT]]",
     .intro =
         "Sorts the elements of IN. Equal ones keep their order. Floats sort in total order: -NaN < -inf < ... < -0.0 < +0.0 < ... < +inf\n"
-        "< +NaN. The input must fit in memory, about twice.",
+        "< +NaN. The input must fit in memory, about twice; with --low-memory, once (on the CPU).",
     .examples = "  upsweep sort --type u32 in.u32 out.u32\n"
                 "  upsweep sort --descending --argsort scores.npy ranking.npy\n"
                 "  upsweep sort --type u64 --values names.bin --value-size 32 --values-out names.sorted ids.u64 ids.sorted",
@@ -69,10 +69,13 @@ static bool sort_options(struct sort *sort) {
     const struct source *in = &sort->job->in;
     sort->argsort = option[OPT_ARGSORT] != NULL;
     sort->order.descending = option[OPT_DESCENDING] != NULL;
+    sort->order.low_memory = option[OPT_LOW_MEMORY] != NULL;
     sort->out_type = in->type;
     if (option[OPT_BITS] && !parse_bits(option[OPT_BITS], in->type, &sort->order)) return false;
     if (option[OPT_INDEX_TYPE] && !sort->argsort) return complain(NULL, "--index-type: needs --argsort");
     if (option[OPT_VALUE_SIZE] && !option[OPT_VALUES]) return complain(NULL, "--value-size: needs --values");
+    if (option[OPT_LOW_MEMORY] && (sort->argsort || option[OPT_VALUES] || option[OPT_BITS]))
+        return complain(NULL, "--low-memory: not with --argsort, --values or --bits");
     if (sort->argsort && option[OPT_VALUES]) return complain(NULL, "--argsort and --values: only one of them at a time");
     if (sort->argsort && !parse_index_type(option[OPT_INDEX_TYPE], &sort->out_type)) return false;
     sort->out_nbytes = upsweep_type_nbytes(sort->out_type);
@@ -85,7 +88,9 @@ static bool sort_options(struct sort *sort) {
 static uint64_t needed_nbytes(struct sort *sort, uint64_t n) {
     const struct job *job = sort->job;
     const uint64_t key_nbytes = job->in.elem_nbytes, value_nbytes = sort->argsort ? sort->out_nbytes : sort->values.elem_nbytes;
-    const upsweep_primitive primitive = sort->argsort ? UPSWEEP_PRIM_ARGSORT : UPSWEEP_PRIM_SORT;
+    const upsweep_primitive primitive = sort->argsort            ? UPSWEEP_PRIM_ARGSORT
+                                        : sort->order.low_memory ? UPSWEEP_PRIM_SORT_LOW_MEMORY
+                                                                 : UPSWEEP_PRIM_SORT;
     uint64_t scratch, arrays, chunks, sum;
     if (upsweep_scratch_size(job->ctx, &scratch, primitive, n, key_nbytes, value_nbytes) != UPSWEEP_OK) return UINT64_MAX;
     if (__builtin_mul_overflow(n, key_nbytes + value_nbytes, &arrays)) return UINT64_MAX;

@@ -240,12 +240,13 @@ UPSWEEP_CALL upsweep_sync(upsweep_context *ctx);
 /* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
 
 typedef enum upsweep_primitive {
-    UPSWEEP_PRIM_SCAN = 0,      /* item_nbytes: of an element */
-    UPSWEEP_PRIM_COMPACT = 1,   /* compact, compact_flags, compact_indices; item_nbytes: of an element */
-    UPSWEEP_PRIM_PARTITION = 2, /* partition, partition_flags */
-    UPSWEEP_PRIM_SORT = 3,      /* sort and, with value_nbytes > 0, sort_pairs; item_nbytes: of a key */
-    UPSWEEP_PRIM_ARGSORT = 4,   /* item_nbytes: of a key; value_nbytes: of an index, 4 or 8 */
-    UPSWEEP_PRIM_UTF8 = 5       /* all calls on text; n, item_nbytes: code units of the input, bytes of one */
+    UPSWEEP_PRIM_SCAN = 0,           /* item_nbytes: of an element */
+    UPSWEEP_PRIM_COMPACT = 1,        /* compact, compact_flags, compact_indices; item_nbytes: of an element */
+    UPSWEEP_PRIM_PARTITION = 2,      /* partition, partition_flags */
+    UPSWEEP_PRIM_SORT = 3,           /* sort and, with value_nbytes > 0, sort_pairs; item_nbytes: of a key */
+    UPSWEEP_PRIM_ARGSORT = 4,        /* item_nbytes: of a key; value_nbytes: of an index, 4 or 8 */
+    UPSWEEP_PRIM_UTF8 = 5,           /* all calls on text; n, item_nbytes: code units of the input, bytes of one */
+    UPSWEEP_PRIM_SORT_LOW_MEMORY = 6 /* sort with order->low_memory */
 } upsweep_primitive;
 
 /* Bytes of scratch that a call on this context may need: never less for a larger n. Errors: NULL, OPTIONS, SIZE. */
@@ -329,13 +330,17 @@ typedef struct upsweep_order {
     uint32_t descending; /* 0: smallest first; 1: largest first. Equal keys keep their order either way. */
     uint32_t lo_bit;     /* only bits [lo_bit, hi_bit) are compared; lo_bit <= hi_bit <= bits of the key */
     uint32_t hi_bit;     /* 0: all bits of the key from lo_bit up */
+    uint32_t low_memory; /* 1: takes less scratch, and more time, where it can: a CPU sorts keys where they lie, with less than a MiB a
+                            thread; CUDA sorts as ever. Only for upsweep_sort(), by all bits */
 } upsweep_order;
 
 /* Radix sort of in [n] into out [n], stable. Aliasing: out == in is allowed.
- * Errors: NULL, TYPE, BITS, OPTIONS (descending neither 0 nor 1), SIZE, ALIGN, ALIAS; MEMORY, DEVICE_MEMORY or SCRATCH for scratch.
+ * Errors: NULL, TYPE, BITS, OPTIONS (a field neither 0 nor 1, or low_memory for what it is not for), SIZE, ALIGN, ALIAS; MEMORY,
+ * DEVICE_MEMORY or SCRATCH for scratch.
  * Cost: if the highest bits of the keys are spread, three or four reads and two or three writes, whatever their width; else one read, then
- * one read and one write for each digit of eight bits that not all keys share. Scratch: n keys and a little. Source: Stehle and Jacobsen, A
- * memory bandwidth-efficient hybrid radix sort on GPUs, 2017; Adinets and Merrill, Onesweep, 2022. */
+ * one read and one write for each digit of eight bits that not all keys share. Scratch: n keys and a little; with low_memory on a CPU, a
+ * little. Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs, 2017; Adinets and Merrill, Onesweep, 2022;
+ * Hildebrandt and Isbitz, Radix exchange, 1959 (low_memory). */
 UPSWEEP_CALL upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
 
 /* The same for pairs: values [n] of value_nbytes bytes each (1 to 4096), of any kind and alignment, move with their keys. Each output may

@@ -139,9 +139,13 @@ upsweep_status upsweep_partition_flags(upsweep_context *ctx, void *out, uint64_t
 /* What the three calls share once their arrays are checked. */
 static upsweep_status run_sort(upsweep_context *ctx, const struct sort_args *a) {
     if (a->n == 0) return UPSWEEP_OK;
-    const bool argsort = a->keys_out == NULL;
-    TRY(context_need_scratch(ctx, ctx->backend->sort_scratch(ctx, a->n, upsweep_type_nbytes(a->type), a->value_nbytes, argsort)));
-    return ctx->backend->sort(ctx, a);
+    const struct backend *b = ctx->backend;
+    const size_t key_nbytes = upsweep_type_nbytes(a->type);
+    const uint64_t nbytes = a->low_memory && b->sort_low_memory_scratch != NULL
+                                ? b->sort_low_memory_scratch(ctx, a->n, key_nbytes)
+                                : b->sort_scratch(ctx, a->n, key_nbytes, a->value_nbytes, a->keys_out == NULL);
+    TRY(context_need_scratch(ctx, nbytes));
+    return b->sort(ctx, a);
 }
 
 upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
@@ -162,7 +166,7 @@ upsweep_status upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const vo
     TRY(begin(ctx));
     TRY(check_type(ctx, type));
     TRY(check_elem_nbytes(ctx, value_nbytes, "value_nbytes"));
-    struct sort_args args = {keys_out, keys_in, values_out, values_in, n, type, value_nbytes, false, 0, 0};
+    struct sort_args args = {keys_out, keys_in, values_out, values_in, n, type, value_nbytes, false, 0, 0, false};
     TRY(check_order(ctx, type, order, &args));
     const size_t nbytes = upsweep_type_nbytes(type);
     const struct array arrays[4] = {{"keys_out", keys_out, n, nbytes, nbytes},

@@ -59,6 +59,7 @@ struct sort_args {
     size_t value_nbytes;
     bool descending;
     uint32_t lo_bit, hi_bit; /* 0 <= lo_bit <= hi_bit <= bits of the key */
+    bool low_memory;         /* keys only, all their bits: the scratch is that of sort_low_memory_scratch, if the backend has it */
 };
 
 /* One of from and to is UPSWEEP_UTF8, or both (cleaning). out NULL: only the report is wanted; then capacity is 0 and map NULL. */
@@ -105,6 +106,7 @@ struct backend {
     uint64_t (*scan_scratch)(upsweep_context *ctx, uint64_t n, size_t elem_nbytes);
     uint64_t (*compact_scratch)(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split);
     uint64_t (*sort_scratch)(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
+    uint64_t (*sort_low_memory_scratch)(upsweep_context *ctx, uint64_t n, size_t key_nbytes); /* NULL: it sorts as ever */
     uint64_t (*utf8_scratch)(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
 
     /* The work. They may assume scratch of the size above at ctx->scratch. */

@@ -83,13 +83,18 @@ upsweep_status check_predicate(upsweep_context *ctx, upsweep_type type, const up
 
 upsweep_status check_order(upsweep_context *ctx, upsweep_type type, const upsweep_order *order, struct sort_args *args) {
     const uint32_t width = (uint32_t)(8 * upsweep_type_nbytes(type));
-    const upsweep_order o = order != NULL ? *order : (upsweep_order){0, 0, 0};
+    const upsweep_order o = order != NULL ? *order : (upsweep_order){0};
     const uint32_t hi_bit = o.hi_bit != 0 ? o.hi_bit : width;
     if (o.descending > 1)
         return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "order: descending is %" PRIu32 "; it must be 0 or 1", o.descending);
     if (o.lo_bit > hi_bit || hi_bit > width)
         return context_fail(ctx, UPSWEEP_ERR_BITS, "order: bits [%" PRIu32 ", %" PRIu32 ") are not within the %" PRIu32 " bits of %s",
                             o.lo_bit, hi_bit, width, upsweep_type_name(type));
+    if (o.low_memory > 1)
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "order: low_memory is %" PRIu32 "; it must be 0 or 1", o.low_memory);
+    if (o.low_memory == 1 && (args->value_nbytes != 0 || o.lo_bit != 0 || hi_bit != width))
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "order: low_memory is for keys alone that are sorted by all their bits");
+    args->low_memory = o.low_memory == 1;
     args->descending = o.descending == 1;
     args->lo_bit = o.lo_bit;
     args->hi_bit = hi_bit;

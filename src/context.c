@@ -269,6 +269,9 @@ upsweep_status upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upsw
     if (value_nbytes != 0) TRY(check_elem_nbytes(ctx, value_nbytes, "value_nbytes"));
     if (primitive == UPSWEEP_PRIM_ARGSORT && value_nbytes != sizeof(uint32_t) && value_nbytes != sizeof(uint64_t))
         return context_fail(ctx, UPSWEEP_ERR_SIZE, "value_nbytes is %zu; an index has 4 or 8", value_nbytes);
+    const bool of_keys = primitive == UPSWEEP_PRIM_SORT || primitive == UPSWEEP_PRIM_ARGSORT || primitive == UPSWEEP_PRIM_SORT_LOW_MEMORY;
+    if (of_keys && (item_nbytes > 8 || (item_nbytes & (item_nbytes - 1)) != 0))
+        return context_fail(ctx, UPSWEEP_ERR_SIZE, "item_nbytes is %zu; a key has 1, 2, 4 or 8", item_nbytes);
     const struct backend *b = ctx->backend;
     switch (primitive) {
     case UPSWEEP_PRIM_SCAN:
@@ -285,6 +288,10 @@ upsweep_status upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upsw
         return UPSWEEP_OK;
     case UPSWEEP_PRIM_ARGSORT:
         *nbytes = b->sort_scratch(ctx, n, item_nbytes, value_nbytes, true);
+        return UPSWEEP_OK;
+    case UPSWEEP_PRIM_SORT_LOW_MEMORY:
+        *nbytes = b->sort_low_memory_scratch != NULL ? b->sort_low_memory_scratch(ctx, n, item_nbytes)
+                                                     : b->sort_scratch(ctx, n, item_nbytes, 0, false);
         return UPSWEEP_OK;
     case UPSWEEP_PRIM_UTF8:
         *nbytes = b->utf8_scratch(ctx, n, item_nbytes);

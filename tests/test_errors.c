@@ -186,6 +186,12 @@ static void test_sort_arguments(struct setup *s) {
     REJECTS(BITS, "bits", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.lo_bit = 9, .hi_bit = 8}));
     REJECTS(BITS, "bits", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.lo_bit = 33}));
     REJECTS(BITS, "bits", upsweep_sort(c, a.out, a.in, N, UPSWEEP_U8, &(upsweep_order){.lo_bit = UINT32_MAX, .hi_bit = UINT32_MAX}));
+    REJECTS(OPTIONS, "low_memory", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.low_memory = 2}));
+    REJECTS(OPTIONS, "low_memory", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.lo_bit = 1, .low_memory = 1}));
+    REJECTS(OPTIONS, "low_memory", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.hi_bit = 31, .low_memory = 1}));
+    REJECTS(OPTIONS, "low_memory",
+            upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 8, &(upsweep_order){.low_memory = 1}));
+    REJECTS(OPTIONS, "low_memory", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_U32, &(upsweep_order){.low_memory = 1}));
     REJECTS(SIZE, "out", upsweep_sort(c, a.out, a.in, UINT64_MAX, i32, NULL));
     REJECTS(ALIGN, "out", upsweep_sort(c, shifted(a.out, 1), a.in, N - 1, i32, NULL));
     REJECTS(ALIGN, "in", upsweep_sort(c, a.out, shifted(a.in, 3), N - 1, i32, NULL));

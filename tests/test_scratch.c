@@ -31,6 +31,9 @@ static const struct scratch_case scratch_cases[] = {
     {"sort f64", UPSWEEP_PRIM_SORT, 8, 0},
     {"sort u8", UPSWEEP_PRIM_SORT, 1, 0},
     {"sort u16", UPSWEEP_PRIM_SORT, 2, 0},
+    {"low-memory sort i32", UPSWEEP_PRIM_SORT_LOW_MEMORY, 4, 0},
+    {"low-memory sort f64", UPSWEEP_PRIM_SORT_LOW_MEMORY, 8, 0},
+    {"low-memory sort u16", UPSWEEP_PRIM_SORT_LOW_MEMORY, 2, 0},
     {"pairs i32, 8", UPSWEEP_PRIM_SORT, 4, 8},
     {"pairs i32, 100", UPSWEEP_PRIM_SORT, 4, 100},
     {"argsort i32 u32", UPSWEEP_PRIM_ARGSORT, 4, 4},
@@ -55,6 +58,8 @@ static upsweep_status call_primitive(upsweep_context *c, const struct scratch_ca
     case UPSWEEP_PRIM_SORT:
         if (k->value_nbytes == 0) return upsweep_sort(c, a.out, a.in, n, type, NULL);
         return upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, type, k->value_nbytes, NULL);
+    case UPSWEEP_PRIM_SORT_LOW_MEMORY:
+        return upsweep_sort(c, a.out, a.in, n, type, &(upsweep_order){.low_memory = 1});
     default:
         return upsweep_argsort(c, a.values_out, a.in, n, type, k->value_nbytes == 4 ? UPSWEEP_U32 : UPSWEEP_U64, NULL);
     }
@@ -148,12 +153,33 @@ static void test_overlap(struct setup *s) {
     upsweep_free(s->ctx, memory);
 }
 
+/* What low memory is for: on a CPU, a billion keys need no more than eight million: less than a MiB a thread. */
+static void test_low_memory(struct setup *s) {
+    static const size_t key_sizes[] = {1, 2, 4, 8};
+    if (!s->host) return;
+    for (size_t k = 0; k < sizeof key_sizes / sizeof *key_sizes; k++) {
+        uint64_t some, many;
+        case_begin("scratch of a low-memory sort, keys of %zu bytes", key_sizes[k]);
+        setup_enter(s);
+        CHECK_OK(upsweep_scratch_size(s->ctx, &some, UPSWEEP_PRIM_SORT_LOW_MEMORY, 1u << 23, key_sizes[k], 0));
+        CHECK_OK(upsweep_scratch_size(s->ctx, &many, UPSWEEP_PRIM_SORT_LOW_MEMORY, 1u << 30, key_sizes[k], 0));
+        CHECK(many == some);
+        CHECK(many < 8 * (UINT64_C(1) << 20)); /* no setup has more threads */
+    }
+    uint64_t nbytes;
+    case_begin("scratch of sorts of keys that no type has");
+    CHECK(upsweep_scratch_size(s->ctx, &nbytes, UPSWEEP_PRIM_SORT, 1000, 3, 0) == UPSWEEP_ERR_SIZE);
+    CHECK(upsweep_scratch_size(s->ctx, &nbytes, UPSWEEP_PRIM_ARGSORT, 1000, 16, 4) == UPSWEEP_ERR_SIZE);
+    CHECK(upsweep_scratch_size(s->ctx, &nbytes, UPSWEEP_PRIM_SORT_LOW_MEMORY, 1000, 0, 0) == UPSWEEP_ERR_SIZE);
+}
+
 int main(void) {
     harness_begin(true);
     FOR_EACH_SETUP(s) {
         test_scratch(s);
         test_growth(s);
         test_overlap(s);
+        test_low_memory(s);
     }
     return harness_end();
 }

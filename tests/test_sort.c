@@ -107,8 +107,9 @@ static void check_sort(const struct sort_case *c, const void *keys, const char *
     void *values = must_malloc(c->n * c->value_nbytes);
     if (has_values(c->form)) rng_fill(&rng, values, c->n * c->value_nbytes);
     struct answer want = make_answer(c, keys, values);
-    case_begin("sort %s, %s, %s, n %" PRIu64 ", values of %zu bytes, descending %u, bits %u to %u", form_names[c->form],
-               upsweep_type_name(c->type), distribution, c->n, c->value_nbytes, c->order.descending, c->order.lo_bit, c->order.hi_bit);
+    case_begin("sort %s, %s, %s, n %" PRIu64 ", values of %zu bytes, descending %u, bits %u to %u, low memory %u", form_names[c->form],
+               upsweep_type_name(c->type), distribution, c->n, c->value_nbytes, c->order.descending, c->order.lo_bit, c->order.hi_bit,
+               c->order.low_memory);
     FOR_EACH_SETUP(s) run_sort(s, c, keys, values, &want);
     free(values);
     free(want.keys);
@@ -189,10 +190,11 @@ static void check_made(const struct sort_case *c, enum distribution distribution
 static const size_t value_sizes[] = {4, 8, 1, 2, 16, 3, 12, 48};
 enum { VALUE_SIZES = sizeof value_sizes / sizeof *value_sizes };
 
-/* The i-th combination of value size, direction and places. */
+/* The i-th combination of value size, direction and places; keys alone in every second one with little memory. */
 static struct sort_case variant(enum form form, upsweep_type type, uint64_t n, unsigned i) {
     struct sort_case c = {.form = form, .type = type, .n = n, .order = {.descending = i & 1}};
     if (has_values(form)) c.value_nbytes = value_sizes[i / 2 % VALUE_SIZES];
+    c.order.low_memory = form < PAIRS && (i / 2 & 1);
     c.keys_at = (struct place){i & 2 ? AT_START : AT_END, i / 4 % 3 * elem_size(type)};
     c.out_at = (struct place){i & 4 ? AT_START : AT_END, i / 8 % 3 * elem_size(type)};
     c.values_at = (struct place){i & 8 ? AT_START : AT_END, i % 3};
@@ -277,6 +279,7 @@ static void test_bit_ranges(void) {
             if (ranges[r].hi > 8 * elem_size(type) || ranges[r].lo > 8 * elem_size(type)) continue;
             for (unsigned k = 0; k < 3; k++, i++) {
                 struct sort_case c = variant((enum form)(i % FORMS), type, (const uint64_t[]){77, 1500, 9000}[k], i * 3 + k);
+                c.order.low_memory = 0;
                 c.order.lo_bit = ranges[r].lo;
                 c.order.hi_bit = ranges[r].hi;
                 check_made(&c, i % 4 ? RANDOM : SPECIAL);
@@ -322,7 +325,23 @@ static void test_big(void) {
                  {KEYS_IN_PLACE, UPSWEEP_U64, ALL_EQUAL},
                  {PAIRS_VALUES_IN_PLACE, UPSWEEP_I16, REVERSED}};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const struct sort_case c = variant(kinds[i].form, kinds[i].type, n, i);
+        struct sort_case c = variant(kinds[i].form, kinds[i].type, n, i);
+        c.order.low_memory = 0;
+        check_made(&c, kinds[i].distribution);
+    }
+}
+
+/* The same with little memory, where all threads divide what one then sorts. */
+static void test_big_low_memory(void) {
+    static const struct {
+        enum form form;
+        upsweep_type type;
+        enum distribution distribution;
+    } kinds[] = {{KEYS, UPSWEEP_U32, RANDOM},          {KEYS_IN_PLACE, UPSWEEP_F64, SKEWED}, {KEYS, UPSWEEP_I64, FEW_DISTINCT},
+                 {KEYS_IN_PLACE, UPSWEEP_F32, SORTED}, {KEYS, UPSWEEP_I32, ALL_EQUAL},       {KEYS_IN_PLACE, UPSWEEP_U64, OUTLIER}};
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct sort_case c = variant(kinds[i].form, kinds[i].type, 300001, i);
+        c.order.low_memory = 1;
         check_made(&c, kinds[i].distribution);
     }
 }
@@ -345,6 +364,7 @@ int main(void) {
     test_bit_ranges();
     test_value_sizes();
     test_big();
+    test_big_low_memory();
     test_beyond_caches();
     return harness_end();
 }

@@ -140,6 +140,9 @@ expect_error 'sort: two inputs from one pipe' 'standard input already' "$tool" s
 expect_error 'sort: value size without values' 'needs --values' "$tool" sort -t i32 --value-size 4 in out
 expect_error 'sort: place without values' 'needs --values' "$tool" sort -t i32 --values-out v in out
 expect_error 'sort: argsort with values' 'only one of them' "$tool" sort -t i32 --argsort --values in --value-size 4 in out
+for with in --argsort '--bits 0:2' '--values in --value-size 4'; do
+    expect_error "sort: low memory and $with" 'low-memory: not with' "$tool" sort -t i32 --low-memory $with in out
+done
 expect_error 'sort: index type without argsort' 'needs --argsort' "$tool" sort -t i32 --index-type u32 in out
 
 # ---- small data by hand ----------------------------------------------------------------------------------------------------------
@@ -160,6 +163,7 @@ expect_stdin 'partition' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text -
 expect_stdin 'partition, chunks' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text --where '>= 3' --chunk 8
 expect_stdin 'sort' '3 -1 0 7 0 4' '-1 0 0 3 4 7' "$tool" sort -f text
 expect_stdin 'sort, descending' '3 -1 0 7 0 4' '7 4 3 0 0 -1' "$tool" sort -f text --descending
+expect_stdin 'sort, low memory' '3 -1 0 7 0 4' '-1 0 0 3 4 7' "$tool" sort -f text --low-memory
 expect_stdin 'sort, argsort' '3 -1 0 7 0 4' '1 2 4 0 5 3' "$tool" sort -f text --argsort
 expect_stdin 'sort, bits' '18 33 17 34' '33 17 18 34' "$tool" sort -f text -t u8 --bits 0:2
 expect_stdin 'sort, total order' '0 -0 nan -inf inf -nan' '-nan -inf -0 0 inf nan' "$tool" sort -f text -t f64

@@ -131,6 +131,7 @@ const struct backend upsweep_cpu_backend = {
     .scan_scratch = cpu_scan_scratch,
     .compact_scratch = cpu_compact_scratch,
     .sort_scratch = cpu_sort_scratch,
+    .sort_low_memory_scratch = cpu_sort_low_memory_scratch,
     .utf8_scratch = cpu_utf8_scratch,
     .scan = cpu_scan,
     .compact = cpu_compact,

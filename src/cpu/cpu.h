@@ -40,6 +40,7 @@ upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args);
 uint64_t cpu_scan_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes);
 uint64_t cpu_compact_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split);
 uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
+uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
 uint64_t cpu_utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
 
 #endif

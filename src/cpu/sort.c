@@ -16,6 +16,7 @@
  * the highest bit that differs before each split: prefixes that all keys share cost nothing. What is already in order, or in the opposite
  * one, is found by a look at its first keys, and copied.
  *
+ * Few keys alone, and any number of them if the caller would rather save memory, are sorted where they lie, by halves (sort_exchange.c).
  * Values of 4 and 8 bytes move with their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c).
  * Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010;
  * Axtmann et al., In-place parallel super scalar samplesort, 2017 (blocks instead of counts).
@@ -39,6 +40,7 @@ struct scratch_plan {
     uint64_t argsort_keys;               /* [n] stands in for keys_out */
     uint64_t indices;                    /* [n] of values that are gathered */
     uint64_t gathered;                   /* [n] values that are gathered in place */
+    uint64_t shared;                     /* of a sort by exchange */
     uint64_t total;
 };
 
@@ -71,6 +73,11 @@ static uint64_t log_nbytes_of(uint64_t n, uint32_t item_nbytes) {
     return nbytes > UINT64_MAX - SORT_AREA_NBYTES ? UINT64_MAX : nbytes + SORT_AREA_NBYTES;
 }
 
+/* With an area for a leaf of n items. */
+static uint64_t bench_nbytes_of(uint64_t n, size_t item_nbytes) {
+    return aligned_nbytes(1, sizeof(struct sort_bench) + aligned_nbytes(n, item_nbytes));
+}
+
 static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
     struct scratch_plan plan = {.ntasks = 1};
     const size_t moved_nbytes = moves_with_key(value_nbytes) ? value_nbytes : index_nbytes(n);
@@ -83,7 +90,7 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     const bool splits = n > plan.leaf_items;
     if (splits) plan.ntasks = ntasks;
     const uint64_t largest = min_u64(n, plan.leaf_items);
-    plan.bench_nbytes = aligned_nbytes(1, sizeof(struct sort_bench) + aligned_nbytes(largest, kernel->item_nbytes));
+    plan.bench_nbytes = bench_nbytes_of(largest, kernel->item_nbytes);
     plan.table_nbytes = networks ? aligned_nbytes(sort_table_items(largest), sizeof(uint32_t)) : 0;
     plan.benches = take(&plan, plan.ntasks, plan.bench_nbytes);
     plan.tables = take(&plan, plan.ntasks, plan.table_nbytes);
@@ -102,6 +109,21 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
 uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
     const uint64_t counting = value_nbytes == 0 ? sort_by_counting_scratch(ctx, n, key_nbytes) : 0;
     return max_u64(counting, plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total);
+}
+
+/* The benches first, for code without vectors, then what the threads share. */
+static struct scratch_plan plan_exchange(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
+    struct scratch_plan plan = {.ntasks = tasks_for(ctx, n)};
+    const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0);
+    const bool networks = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL;
+    plan.bench_nbytes = bench_nbytes_of(min_u64(n, kernel->leaf_items), key_nbytes);
+    plan.benches = take(&plan, networks ? 0 : plan.ntasks, plan.bench_nbytes);
+    plan.shared = take(&plan, 1, sort_exchange_scratch(plan.ntasks));
+    return plan;
+}
+
+uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
+    return max_u64(sort_by_counting_scratch(ctx, n, key_nbytes), plan_exchange(ctx, n, key_nbytes).total);
 }
 
 /* ---- entry ------------------------------------------------------------------------------------------------------------------- */
@@ -171,15 +193,37 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     if (gathers) gather_values(ctx, args, &plan);
 }
 
+/* Where the keys lie in the output. */
+static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+    const struct scratch_plan plan = plan_exchange(ctx, args->n, key_nbytes);
+    const struct sort_vector *vector = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes);
+    unsigned char *scratch = ctx->scratch;
+    const struct sorter s = {.ctx = ctx,
+                             .kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0),
+                             .vector = vector,
+                             .image = *image,
+                             .out = {args->keys_out, NULL},
+                             .benches = vector == NULL ? scratch + plan.benches : NULL,
+                             .bench_nbytes = plan.bench_nbytes,
+                             .ntasks = plan.ntasks};
+    if (args->keys_out != args->keys_in) memcpy(args->keys_out, args->keys_in, (size_t)args->n * key_nbytes);
+    if (s.ntasks > 1)
+        sort_exchange_together(&s, 0, args->n, false, scratch + plan.shared);
+    else
+        sort_exchange(&s, 0, args->n, false);
+}
+
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
     const struct sort_vector *vector = whole_keys ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL;
-    if (vector != NULL && args->n <= SORT_GROUP_NBYTES / key_nbytes) /* a plan would take longer than the sort */
+    if (vector != NULL && args->n <= SORT_GROUP_NBYTES / key_nbytes)
         vector->group(args->keys_out, args->keys_in, (uint32_t)args->n, &image);
     else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
+    else if (args->low_memory || (vector != NULL && args->n <= SORT_EXCHANGE_NBYTES / key_nbytes))
+        sort_by_exchange(ctx, args, &image, key_nbytes);
     else
         sort_by_radix(ctx, args, &image, key_nbytes);
     return UPSWEEP_OK;

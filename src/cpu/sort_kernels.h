@@ -30,7 +30,11 @@
 #define SORT_NETWORK_MIN_BITS 4u
 #define SORT_NETWORK_KEYS     16u
 #define SORT_NETWORK_MEAN     11u
-#define SORT_GROUP_NBYTES     256u
+#define SORT_GROUP_NBYTES     1024u
+/* Keys alone, with vector code: below, halves are exchanged; above, a digit is cheaper than so many halvings. (Zen 5, 2026-11.) */
+#define SORT_EXCHANGE_NBYTES (8u << 10)
+/* Which end is read next, no hardware can foresee: both are asked for, so far ahead. */
+#define SORT_EXCHANGE_AHEAD_NBYTES 1024u
 /* A split is shared by threads down to this many items each: below, waking a thread costs more than it does. */
 #define SORT_TASK_ITEMS (32u << 10)
 /* At most this many items are sorted by insertion: beyond it, clearing and summing a table of counts is cheaper. */
@@ -124,7 +128,11 @@ struct sort_vector {
     /* Sorts nbuckets buckets of images, bucket d in [bounds[d], bounds[d + 1]) of area, and writes them, raw, to the same place in `to`.
      * What is in a bucket of more than SORT_GROUP_NBYTES stays in disorder. nbuckets is a multiple of 16. */
     void (*buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image);
+    /* The same as `part` of struct sort_kernel, for more than SORT_GROUP_NBYTES. */
+    uint64_t (*part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider);
 };
+
+struct sorter;
 
 /* Sorts a source that fits the area into [begin, begin + source.n) of `to`, which may be what it reads. */
 struct sort_leaf {
@@ -138,6 +146,7 @@ struct sort_leaf {
     uint64_t table_items;
     bool by_line;                     /* keys are floats that may be spread by value */
     const struct sort_vector *vector; /* or NULL */
+    const struct sorter *sorter;      /* for what is skewed; NULL if the leaf is too small to be */
 };
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
@@ -150,12 +159,16 @@ struct sort_kernel {
 
     /* The bits in which the images of items begin, begin + step, ... < end differ (for one sign; a superset of them if floats mix). */
     uint64_t (*varying)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t step);
+    /* Of item i. */
+    uint64_t (*image_at)(const struct sort_arrays *from, const struct sort_image *image, uint64_t i);
     /* Are items [begin, end) already in order by the bits of mask, or strictly in the opposite one? */
     enum sort_order (*order)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t mask);
     /* The line on which items begin, begin + step, ... lie, for 2^bits buckets: false if they are no numbers or all the same. NULL: keys
      * are never floats here. */
     bool (*line)(struct sort_line *line, const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end,
                  uint64_t step, uint32_t bits);
+    /* Is no stretch of `run` of n floats in order much shorter than the mean one? NULL likewise. */
+    bool (*even)(const struct sort_arrays *sample, uint32_t n, uint32_t run);
     /* Moves [begin, end) to the bench's log; returns the bits in which the images differ; by line, whether there are NaNs. */
     uint64_t (*split)(const struct sort_split *split, uint64_t begin, uint64_t end, struct sort_bench *bench);
     /* A bucket, as it is, to [begin, ...) of `to`. */
@@ -163,6 +176,8 @@ struct sort_kernel {
     void (*copy)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t begin, uint64_t end);
     /* Items i and n - 1 - i of `from` to n - 1 - i and i of `to`, for i in [begin, end) of the first half. */
     void (*reverse)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t n, uint64_t begin, uint64_t end);
+    /* Brings keys [n] whose images are below the divider before the others: how many they are. NULL: there are values. */
+    uint64_t (*part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider);
     /* Stable by bits [lo, hi) of the image. */
     void (*leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi);
 };
@@ -192,6 +207,16 @@ struct sorter {
 /* Sorts in [n] by bits [lo, hi) into out (sort_run.c). */
 void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
 
+/* Sorts keys alone and whole where they lie, [begin, begin + n) of the output (sort_exchange.c), by one thread or by all, with scratch of
+ * that size. by_sample: the keys are known to be skewed. Without vector code there must be benches. */
+void sort_exchange(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample);
+void sort_exchange_together(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample, void *scratch);
+uint64_t sort_exchange_scratch(uint32_t ntasks);
+/* Do many of the n keys agree in the highest bits in which keys differ, so that a digit would divide them badly? By a sample of them. */
+bool sort_is_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
+/* Are the values of the n floats of the input spread evenly enough for a line? By a sample likewise. */
+bool sort_is_even(const struct sorter *s, uint64_t n);
+
 /* to[i] = from[indices[i]] for values of any size (sort_gather.c). */
 struct sort_gather {
     unsigned char *to;
@@ -207,14 +232,19 @@ void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const 
 uint64_t sort_by_counting_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
 bool sort_by_counting_pays(uint64_t n, size_t key_nbytes);
 
+/* The most keys that are sorted at once, without any digit. */
+static inline uint32_t sort_group_items(const struct sort_vector *vector, size_t key_nbytes) {
+    return vector != NULL ? SORT_GROUP_NBYTES / (uint32_t)key_nbytes : SORT_INSERTION_MAX;
+}
+
 /* Bits of the digit by which n keys are spread for the networks. */
 static inline uint32_t sort_network_bits(uint64_t n) {
     const uint32_t bits = n < SORT_NETWORK_MEAN ? 0 : 64u - (uint32_t)__builtin_clzll(n / SORT_NETWORK_MEAN);
     return bits < SORT_NETWORK_MIN_BITS ? SORT_NETWORK_MIN_BITS : bits < SORT_NETWORK_BITS ? bits : SORT_NETWORK_BITS;
 }
 
-/* Counters for a leaf of n keys by networks and for those of its buckets that are leaves again: these share what the leaf itself takes. */
-static inline uint64_t sort_table_items(uint64_t n) { return 2 * ((UINT64_C(1) << sort_network_bits(n)) + 1); }
+/* Counters for a leaf of n keys by networks. */
+static inline uint64_t sort_table_items(uint64_t n) { return (UINT64_C(1) << sort_network_bits(n)) + 1; }
 
 static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }

@@ -181,20 +181,14 @@ static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, u
 }
 
 #ifndef VALUE
-/* The buckets of a leaf by networks have been spread in the area: sorts them, a bucket too long for the network as a leaf of its own, by
- * bits [0, hi), in the part of the area that was its. */
-static void FN(finish_buckets)(const struct sort_leaf *leaf, uint32_t *bounds, uint32_t nbuckets, uint32_t nbig, uint32_t hi) {
+/* The buckets of a leaf by networks have been spread in the area: sorts them, those too long for a network by halves. */
+static void FN(finish_buckets)(const struct sort_leaf *leaf, const uint32_t *bounds, uint32_t nbuckets, uint32_t nbig) {
     const uint32_t most = SORT_GROUP_NBYTES / sizeof(KEY);
     leaf->vector->buckets(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->area, bounds, nbuckets, &leaf->image);
-    struct sort_leaf again = *leaf;
-    again.table += nbuckets + 1;
-    again.table_items -= nbuckets + 1;
-    again.by_line = false;
     for (uint32_t d = 0; nbig > 0; d++) {
         if (bounds[d + 1] - bounds[d] <= most) continue;
         FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
-        again.area = leaf->area + bounds[d] * sizeof(KEY);
-        FN(leaf_again)(&again, bounds[d], bounds[d + 1], 0, hi);
+        sort_exchange(leaf->sorter, leaf->begin + bounds[d], bounds[d + 1] - bounds[d], true);
         nbig--;
     }
 }
@@ -209,7 +203,7 @@ static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying)
     FN(count_source)(leaf, &digits, NULL, bounds + 1);
     const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, SORT_GROUP_NBYTES / sizeof(KEY));
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
-    FN(finish_buckets)(leaf, bounds, nbuckets, nbig, digits.high_shift);
+    FN(finish_buckets)(leaf, bounds, nbuckets, nbig);
     return true;
 }
 #endif
@@ -225,7 +219,7 @@ static bool FN(leaf_by_line)(const struct sort_leaf *leaf) {
     FN(count_by_line)(leaf, &line, bits, bounds + 1);
     const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, SORT_GROUP_NBYTES / sizeof(KEY));
     FN(spread_by_line)(leaf, &line, bounds + 1);
-    FN(finish_buckets)(leaf, bounds, nbuckets, nbig, 8 * sizeof(KEY));
+    FN(finish_buckets)(leaf, bounds, nbuckets, nbig);
     return true;
 }
 #endif
@@ -244,7 +238,7 @@ static void FN(leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi) {
     const uint32_t n = leaf->source.n;
     const uint64_t mask = sort_low_bits(hi) & ~sort_low_bits(lo);
     const bool in_log = leaf->source.nlogs > 0;
-    if (n <= (leaf->vector ? SORT_GROUP_NBYTES / sizeof(KEY) : SORT_INSERTION_MAX)) {
+    if (n <= sort_group_items(leaf->vector, sizeof(KEY))) {
         if (in_log) FN(unload)(&leaf->to, leaf->begin, &leaf->source);
         if (in_log)
             FN(leaf_again)(leaf, 0, n, lo, hi);

@@ -43,6 +43,17 @@ static bool FN(line)(struct sort_line *line, const struct sort_arrays *from, con
     return FN(line_between)(line, least, greatest, image, bits);
 }
 
+/* In order either way. "Much": six times, as the middle of a normal distribution, or the dense end of an exponential one, is not. */
+static bool FN(even)(const struct sort_arrays *sample, uint32_t n, uint32_t run) {
+    const REAL span = FN(real_of)(FN(raw_at)(sample, n - 1)) - FN(real_of)(FN(raw_at)(sample, 0)), least = span / (REAL)(6 * n / run);
+    bool even = true;
+    for (uint32_t i = 0; i + run <= n; i++) {
+        const REAL stretch = FN(real_of)(FN(raw_at)(sample, i + run - 1)) - FN(real_of)(FN(raw_at)(sample, i));
+        even &= span < 0 ? stretch < least : stretch > least; /* false if there are NaNs, or infinities */
+    }
+    return even;
+}
+
 static bool FN(any_nan)(const struct sort_arrays *arrays, uint64_t begin, uint32_t n) {
     KEY any = 0;
     for (uint32_t i = 0; i < n; i++) {

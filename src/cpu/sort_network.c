@@ -7,8 +7,12 @@
  *              7 2 4   ->        1 2 - ..  ->  3 4 - ..  ->        2 4 7      (a bucket is as long as its count says; - sorts last)
  *              5                 - 4 - ..      - 7 - ..            5
  *
- * group: up to 256 bytes of keys in four registers, by a bitonic network: each stage compares every lane with the lane whose number differs
- * by the bits of x, the lower one keeping the smaller key; two sorted registers are merged by comparing one with the other reversed.
+ * group: up to 1 KiB of keys in 16 registers: the same columns, whose rows are then merged in pairs; fewer keys in fewer registers, by a
+ * bitonic network: each stage compares every lane with the lane whose number differs by the bits of x, the lower one keeping the smaller
+ * key; two sorted runs are merged by comparing one with the other reversed.
+ *
+ * part: keys below a divider are brought before the others, in place (sort_exchange.c). Vectors are read from both ends, from the one
+ * where writing has less room left; their keys are compressed to the front of two registers and stored at both.
  *
  * No branch depends on a key. Cost of buckets: about 3 instructions a key of half-filled ones, where insertion has a misprediction a
  * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same. Sources: Batcher,
@@ -16,11 +20,13 @@
  * AVX-512, 2017. */
 #include "sort_kernels.h"
 
+#include <string.h>
+
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f")))
+#define TARGET __attribute__((target("avx512f,bmi,bmi2,popcnt")))
 
 #ifdef __clang__
 #define UNROLL _Pragma("unroll")
@@ -41,6 +47,17 @@
     X(3, 5) X(6, 8) X(7, 9) X(10, 12)                                     \
     X(3, 4) X(5, 6) X(7, 8) X(9, 10) X(11, 12)                            \
     X(6, 7) X(8, 9)
+/* clang-format on */
+
+/* The same for 8 keys, in six layers. */
+/* clang-format off */
+#define SORT_COMPARATORS_8(X)                 \
+    X(0, 2) X(1, 3) X(4, 6) X(5, 7)           \
+    X(0, 4) X(1, 5) X(2, 6) X(3, 7)           \
+    X(0, 1) X(2, 3) X(4, 5) X(6, 7)           \
+    X(2, 4) X(3, 5)                           \
+    X(1, 4) X(3, 6)                           \
+    X(1, 2) X(3, 4) X(5, 6)
 /* clang-format on */
 
 /* ---- transposition ----------------------------------------------------------------------------------------------------------- */
@@ -92,6 +109,26 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
     transpose8(rows + 1, 2, columns + 8, 1);
 }
 
+/* The columns of eight registers as registers that are bitonic: of u32 with one column rising and one falling, of u64 with one. */
+TARGET static inline void bitonic8_u32(__m512i to[8], const __m512i from[8]) {
+    const __m512i low_pair = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 23, 22, 21, 20, 7, 6, 5, 4);
+    const __m512i high_pair = _mm512_add_epi32(low_pair, _mm512_set1_epi32(8));
+    __m512i u[8]; /* part l of u[c]: lane 4 * l + c of the first four registers; of u[4 + c]: of the others */
+    UNROLL for (uint32_t i = 0; i < 8; i += 4) {
+        const __m512i low01 = _mm512_unpacklo_epi32(from[i], from[i + 1]), high01 = _mm512_unpackhi_epi32(from[i], from[i + 1]);
+        const __m512i low23 = _mm512_unpacklo_epi32(from[i + 2], from[i + 3]), high23 = _mm512_unpackhi_epi32(from[i + 2], from[i + 3]);
+        u[i] = _mm512_unpacklo_epi64(low01, low23);
+        u[i + 1] = _mm512_unpackhi_epi64(low01, low23);
+        u[i + 2] = _mm512_unpacklo_epi64(high01, high23);
+        u[i + 3] = _mm512_unpackhi_epi64(high01, high23);
+    }
+    UNROLL for (uint32_t c = 0; c < 4; c++) {
+        to[2 * c] = _mm512_permutex2var_epi32(u[c], low_pair, u[4 + c]);
+        to[2 * c + 1] = _mm512_permutex2var_epi32(u[c], high_pair, u[4 + c]);
+    }
+}
+TARGET static inline void bitonic8_u64(__m512i to[8], const __m512i from[8]) { transpose8(to, 1, from, 1); }
+
 /* ---- two widths -------------------------------------------------------------------------------------------------------------- */
 
 #define KEY                     uint32_t
@@ -111,6 +148,8 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LESS(a, b)              _mm512_cmplt_epi32_mask(a, b)
 #define LOAD_U32(at)            _mm512_loadu_si512(at)
 #define SUBTRACT(a, b)          _mm512_sub_epi32(a, b)
+#define NOT_BELOW(a, b)         _mm512_cmpge_epu32_mask(a, b)
+#define COMPRESS(mask, v)       _mm512_maskz_compress_epi32(mask, v)
 #include "sort_network_tmpl.h"
 
 #define KEY                     uint64_t
@@ -130,6 +169,8 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LESS(a, b)              _mm512_cmplt_epi64_mask(a, b)
 #define LOAD_U32(at)            _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(at)))
 #define SUBTRACT(a, b)          _mm512_sub_epi64(a, b)
+#define NOT_BELOW(a, b)         _mm512_cmpge_epu64_mask(a, b)
+#define COMPRESS(mask, v)       _mm512_maskz_compress_epi64(mask, v)
 #include "sort_network_tmpl.h"
 
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {

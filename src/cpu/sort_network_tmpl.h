@@ -30,21 +30,85 @@ TARGET static inline __m512i FN(sort1)(__m512i v) {
 
 TARGET static inline __m512i FN(reverse)(__m512i v) { return PERMUTE(_mm512_xor_si512(LANE_NUMBERS, SPLAT(LANES - 1)), v); }
 
-TARGET static inline void FN(sort2)(__m512i v[2]) {
-    const __m512i a = FN(sort1)(v[0]), b = FN(reverse)(FN(sort1)(v[1]));
-    v[0] = FN(clean)(MIN(a, b));
-    v[1] = FN(clean)(MAX(a, b));
+TARGET static inline void FN(order)(__m512i *a, __m512i *b) {
+    const __m512i low = MIN(*a, *b);
+    *b = MAX(*a, *b);
+    *a = low;
 }
 
-TARGET static inline void FN(sort4)(__m512i v[4]) {
+/* Registers `apart` from one another, in 2k of them. Constants. */
+TARGET ALWAYS_INLINE void FN(order_apart)(__m512i *v, uint32_t k, uint32_t apart) {
+    UNROLL for (uint32_t i = 0; i < k; i++) {
+        const uint32_t low = i / apart * 2 * apart + i % apart;
+        FN(order)(&v[low], &v[low + apart]);
+    }
+}
+
+/* Two sorted runs of k registers, one behind the other, become one: the second is reversed, which makes both together bitonic. */
+TARGET ALWAYS_INLINE void FN(merge)(__m512i *v, uint32_t k) {
+    __m512i upper[16 / 2];
+    UNROLL for (uint32_t i = 0; i < k; i++) upper[i] = FN(reverse)(v[2 * k - 1 - i]);
+    UNROLL for (uint32_t i = 0; i < k; i++) {
+        v[k + i] = MAX(v[i], upper[i]);
+        v[i] = MIN(v[i], upper[i]);
+    }
+    if (k >= 8) FN(order_apart)(v, k, 4);
+    if (k >= 4) FN(order_apart)(v, k, 2);
+    if (k >= 2) FN(order_apart)(v, k, 1);
+    UNROLL for (uint32_t i = 0; i < 2 * k; i++) v[i] = FN(clean)(v[i]);
+}
+
+TARGET ALWAYS_INLINE void FN(sort2)(__m512i *v) {
+    v[0] = FN(sort1)(v[0]);
+    v[1] = FN(sort1)(v[1]);
+    FN(merge)(v, 1);
+}
+
+TARGET ALWAYS_INLINE void FN(sort4)(__m512i *v) {
     FN(sort2)(v);
     FN(sort2)(v + 2);
-    const __m512i d = FN(reverse)(v[3]), c = FN(reverse)(v[2]);
-    const __m512i low0 = MIN(v[0], d), low1 = MIN(v[1], c), high0 = MAX(v[0], d), high1 = MAX(v[1], c);
-    v[0] = FN(clean)(MIN(low0, low1));
-    v[1] = FN(clean)(MAX(low0, low1));
-    v[2] = FN(clean)(MIN(high0, high1));
-    v[3] = FN(clean)(MAX(high0, high1));
+    FN(merge)(v, 2);
+}
+
+/* By columns: turned round, they are sorted runs of 8 keys. */
+TARGET ALWAYS_INLINE void FN(sort8)(__m512i v[8]) {
+    __m512i columns[8];
+    UNROLL for (uint32_t i = 0; i < 8; i++) columns[i] = v[i];
+#define X(a, b) FN(order)(&columns[a], &columns[b]);
+    SORT_COMPARATORS_8(X)
+#undef X
+    FN(bitonic8)(v, columns);
+    if (LANES == 16) {
+        UNROLL for (uint32_t i = 0; i < 8; i++) v[i] = FN(clean)(v[i]);
+    }
+    UNROLL for (uint32_t i = 0; i < 8; i += 2) FN(merge)(v + i, 1);
+    FN(merge)(v, 2);
+    FN(merge)(v + 4, 2);
+    FN(merge)(v, 4);
+}
+
+/* Sorts the 16 keys of every lane: 60 comparators in 10 layers. */
+TARGET ALWAYS_INLINE void FN(sort_columns)(__m512i v[16]) {
+#define X(a, b) FN(order)(&v[a], &v[b]);
+    SORT_COMPARATORS(X)
+#undef X
+}
+
+enum { FN(nregisters) = 16 / LANES }; /* that hold a column of 16 keys as a row */
+
+/* By columns: turned round, they are sorted runs of 16 keys. */
+TARGET ALWAYS_INLINE void FN(sort16)(__m512i v[16]) {
+    __m512i columns[16];
+    UNROLL for (uint32_t i = 0; i < 16; i++) columns[i] = v[i];
+    FN(sort_columns)(columns);
+    FN(rows)(v, columns);
+    if (FN(nregisters) == 1) {
+        UNROLL for (uint32_t i = 0; i < 16; i += 2) FN(merge)(v + i, 1);
+    }
+    UNROLL for (uint32_t i = 0; i < 16; i += 4) FN(merge)(v + i, 2);
+    FN(merge)(v, 4);
+    FN(merge)(v + 8, 4);
+    FN(merge)(v, 8);
 }
 
 /* The same expression both ways, but for where the sign is looked up (see struct sort_image). */
@@ -61,60 +125,49 @@ TARGET static inline __m512i FN(unconvert)(__m512i key, const struct sort_image 
 /* The lanes of register r that hold some of n keys. */
 TARGET static inline MASK FN(lanes_of)(uint32_t n, uint32_t r) { return LESS(LANE_NUMBERS, SPLAT((int32_t)(n - r * LANES))); }
 
-/* What is not there sorts last. */
-TARGET static inline __m512i FN(load)(const KEY *from, uint32_t n, uint32_t r) {
-    return LOAD(SPLAT(-1), FN(lanes_of)(n, r), from + r * LANES);
-}
-
-TARGET static inline __m512i FN(load_raw)(const KEY *from, uint32_t n, uint32_t r, const struct sort_image *image) {
-    const MASK lanes = FN(lanes_of)(n, r);
-    return SELECT(SPLAT(-1), lanes, FN(convert)(LOAD(SPLAT(0), lanes, from + r * LANES), image));
-}
-
 TARGET static inline void FN(store)(KEY *to, uint32_t n, uint32_t r, __m512i v, const struct sort_image *image) {
     STORE(to + r * LANES, FN(lanes_of)(n, r), FN(unconvert)(v, image));
 }
 
-/* `from` has images, n of them. */
+/* Sorts n keys in nregisters registers, a constant; what is not there sorts last. */
+TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images,
+                                      uint32_t nregisters) {
+    __m512i v[16];
+    UNROLL for (uint32_t r = 0; r < nregisters; r++) {
+        const MASK lanes = FN(lanes_of)(n, r);
+        const __m512i keys = LOAD(SPLAT(-1), lanes, from + r * LANES);
+        v[r] = are_images ? keys : SELECT(SPLAT(-1), lanes, FN(convert)(keys, image));
+    }
+    if (nregisters == 1) v[0] = FN(sort1)(v[0]);
+    if (nregisters == 2) FN(sort2)(v);
+    if (nregisters == 4) FN(sort4)(v);
+    if (nregisters == 8) FN(sort8)(v);
+    if (nregisters == 16) FN(sort16)(v);
+    UNROLL for (uint32_t r = 0; r < nregisters; r++) FN(store)(to, n, r, v[r], image);
+}
+
+TARGET ALWAYS_INLINE void FN(sort_up_to_16)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images) {
+    if (n <= LANES)
+        FN(sort_in)(to, from, n, image, are_images, 1);
+    else if (n <= 2 * LANES)
+        FN(sort_in)(to, from, n, image, are_images, 2);
+    else if (n <= 4 * LANES)
+        FN(sort_in)(to, from, n, image, are_images, 4);
+    else if (n <= 8 * LANES)
+        FN(sort_in)(to, from, n, image, are_images, 8);
+    else
+        FN(sort_in)(to, from, n, image, are_images, 16);
+}
+
 TARGET static void FN(sort_images)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image) {
-    __m512i v[4] = {FN(load)(from, n, 0), FN(load)(from, n, 1), FN(load)(from, n, 2), FN(load)(from, n, 3)};
-    FN(sort4)(v);
-    for (uint32_t r = 0; r < 4; r++) FN(store)(to, n, r, v[r], image);
+    FN(sort_up_to_16)(to, from, n, image, true);
 }
 
 TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const struct sort_image *image) {
-    if (n <= 2 * LANES) {
-        __m512i v[2] = {FN(load_raw)(from, n, 0, image), FN(load_raw)(from, n, 1, image)};
-        FN(sort2)(v);
-        FN(store)(to, n, 0, v[0], image);
-        FN(store)(to, n, 1, v[1], image);
-        return;
-    }
-    __m512i v[4] = {FN(load_raw)(from, n, 0, image), FN(load_raw)(from, n, 1, image), FN(load_raw)(from, n, 2, image),
-                    FN(load_raw)(from, n, 3, image)};
-    FN(sort4)(v);
-    FN(store)(to, n, 0, v[0], image);
-    FN(store)(to, n, 1, v[1], image);
-    FN(store)(to, n, 2, v[2], image);
-    FN(store)(to, n, 3, v[3], image);
+    FN(sort_up_to_16)(to, from, n, image, false);
 }
 
 /* ---- buckets ------------------------------------------------------------------------------------------------------------------ */
-
-TARGET static inline void FN(order)(__m512i *a, __m512i *b) {
-    const __m512i low = MIN(*a, *b);
-    *b = MAX(*a, *b);
-    *a = low;
-}
-
-/* Sorts the 16 keys of every lane: 60 comparators in 10 layers. */
-TARGET static inline void FN(sort_columns)(__m512i v[16]) {
-#define X(a, b) FN(order)(&v[a], &v[b]);
-    SORT_COMPARATORS(X)
-#undef X
-}
-
-enum { FN(nregisters) = 16 / LANES }; /* of a row */
 
 /* Of LANES buckets that begin at bounds[0], bounds[1], ... */
 TARGET static inline __m512i FN(lengths_of)(const uint32_t *bounds) { return SUBTRACT(LOAD_U32(bounds + 1), LOAD_U32(bounds)); }
@@ -138,7 +191,8 @@ TARGET static void FN(store_last_rows)(KEY *to, const uint32_t *bounds, const __
 TARGET static void FN(sort_long_buckets)(KEY *to, const KEY *from, const uint32_t *bounds, const struct sort_image *image) {
     for (uint32_t i = 0; i < LANES; i++) {
         const uint32_t length = bounds[i + 1] - bounds[i];
-        if (length > SORT_NETWORK_KEYS && length <= 4 * LANES) FN(sort_images)(to + bounds[i], from + bounds[i], length, image);
+        if (length > SORT_NETWORK_KEYS && length <= SORT_GROUP_NBYTES / sizeof(KEY))
+            FN(sort_images)(to + bounds[i], from + bounds[i], length, image);
     }
 }
 
@@ -176,7 +230,67 @@ TARGET static void FN(sort_buckets)(void *to, const void *area, const uint32_t *
         FN(sort_buckets_as)(to, area, bounds, nbuckets, image);
 }
 
-static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets)};
+/* ---- exchange ----------------------------------------------------------------------------------------------------------------- */
+
+/* The free places on either side, between what has been written and what has yet to be read. */
+typedef struct FN(gap) {
+    KEY *low, *high; /* low keys end, high keys begin here */
+} FN(gap);
+
+/* Keys of v, n of them in some lanes: those below the divider go to the low end, the others to the high end. Stores of high keys are
+ * masked: whole vectors would be as right, but would have to be turned first, and then both stores lie across two lines: twice the time
+ * (Zen 5, 2026-11). */
+TARGET ALWAYS_INLINE void FN(put)(FN(gap) * gap, __m512i v, MASK lanes, uint32_t n, const struct sort_image *image, __m512i divider) {
+    const MASK high = lanes & NOT_BELOW(FN(convert)(v, image), divider);
+    const uint32_t nhigh = (uint32_t)__builtin_popcount(high);
+    gap->high -= nhigh;
+    _mm512_storeu_si512(gap->low, COMPRESS((MASK)(lanes & ~high), v));
+    STORE(gap->high, (MASK)((1u << nhigh) - 1), COMPRESS(high, v));
+    gap->low += n - nhigh;
+}
+
+enum { FN(turn) = 4 * LANES }; /* keys that are read at a time */
+
+TARGET ALWAYS_INLINE uint64_t FN(part_as)(KEY *keys, uint64_t n, const struct sort_image *image, KEY divider_image) {
+    const __m512i divider = SPLAT(divider_image);
+    const uint32_t nrest = (uint32_t)(n % FN(turn));
+    const MASK all = (MASK)-1;
+    FN(gap) gap = {keys, keys + n};
+    KEY *low = keys + FN(turn), *high = keys + n - nrest - FN(turn);
+    __m512i first[4], last[4], rest[4];
+    UNROLL for (uint32_t i = 0; i < 4; i++) {
+        first[i] = _mm512_loadu_si512(keys + i * LANES);
+        last[i] = _mm512_loadu_si512(high + i * LANES);
+        rest[i] = LOAD(SPLAT(0), FN(lanes_of)(nrest, i), keys + n - nrest + i * LANES);
+    }
+    UNROLL for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t before = i * LANES, here = nrest < before ? 0 : nrest - before < LANES ? nrest - before : LANES;
+        FN(put)(&gap, rest[i], FN(lanes_of)(nrest, i), here, image, divider);
+    }
+    while (low < high) {
+        const bool from_low = low - gap.low <= gap.high - high; /* where there is less room; no branch could guess which it is */
+        KEY *const from = from_low ? low : high - FN(turn);
+        low = from_low ? low + FN(turn) : low;
+        high = from_low ? high : from;
+        for (uint32_t i = 0; i < FN(turn) && n > SORT_EXCHANGE_NBYTES / sizeof(KEY); i += SORT_LINE_NBYTES / sizeof(KEY)) {
+            __builtin_prefetch(low + SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) + i, 1);
+            __builtin_prefetch(high - SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) - i, 1);
+        }
+        __m512i v[4];
+        UNROLL for (uint32_t i = 0; i < 4; i++) v[i] = _mm512_loadu_si512(from + i * LANES);
+        UNROLL for (uint32_t i = 0; i < 4; i++) FN(put)(&gap, v[i], all, LANES, image, divider);
+    }
+    UNROLL for (uint32_t i = 0; i < 4; i++) FN(put)(&gap, first[i], all, LANES, image, divider);
+    UNROLL for (uint32_t i = 0; i < 4; i++) FN(put)(&gap, last[i], all, LANES, image, divider);
+    return (uint64_t)(gap.low - keys);
+}
+
+TARGET static uint64_t FN(part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider) {
+    const struct sort_image no_float = {image->flip, 0};
+    return image->when_negative == 0 ? FN(part_as)(keys, n, &no_float, (KEY)divider) : FN(part_as)(keys, n, image, (KEY)divider);
+}
+
+static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), FN(part)};
 
 #undef KEY
 #undef FN
@@ -195,3 +309,5 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets)};
 #undef LESS
 #undef LOAD_U32
 #undef SUBTRACT
+#undef NOT_BELOW
+#undef COMPRESS

@@ -17,8 +17,11 @@ static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) { retu
 
 static const struct sort_arrays *source_of(const struct sorter *s, const struct bucket *b) { return b->level == 0 ? &s->in : &s->out; }
 
-/* Sorted whole and alone, floats may be spread by value. */
-static bool may_go_by_line(const struct sorter *s) { return s->vector != NULL && s->kernel->line != NULL && s->image.when_negative != 0; }
+/* Sorted whole and alone, floats may be spread by value; what a split has left together is even enough. */
+static bool may_go_by_line(const struct sorter *s, const struct bucket *b) {
+    if (s->vector == NULL || s->kernel->line == NULL || s->image.when_negative == 0) return false;
+    return b->level > 0 || sort_is_even(s, b->end);
+}
 
 static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task) {
     struct sort_bench *bench = bench_of(s, task);
@@ -30,8 +33,9 @@ static void sort_leaf(const struct sorter *s, const struct bucket *b, const stru
                                    .area = bench->area,
                                    .table = (uint32_t *)(void *)(s->tables + task * s->table_nbytes),
                                    .table_items = s->table_nbytes / sizeof(uint32_t),
-                                   .by_line = may_go_by_line(s),
-                                   .vector = s->vector};
+                                   .by_line = may_go_by_line(s, b),
+                                   .vector = s->vector,
+                                   .sorter = s};
     s->kernel->leaf(&leaf, b->lo, b->hi);
 }
 
@@ -173,7 +177,7 @@ static bool split_by_digit(struct split_job *job, const struct bucket *b) {
  * was sorted instead. */
 static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks, struct bucket *sub) {
     struct split_job job = job_of(s, b, task, ntasks);
-    const bool by_line = b->level == 0 && may_go_by_line(s) && split_by_line(&job, b);
+    const bool by_line = b->level == 0 && may_go_by_line(s, b) && split_by_line(&job, b);
     if (!by_line && (b->lo == b->hi || !split_by_digit(&job, b))) {
         run_tasks(&job, copy_task);
         return 0;
@@ -207,6 +211,20 @@ static bool sort_ordered(const struct sorter *s, const struct bucket *b) {
     return true;
 }
 
+/* Skewed keys that vectors can exchange: by that; a digit would leave most of them together, one waiting for the other. */
+static bool sort_skewed(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks) {
+    const uint64_t n = b->end - b->begin;
+    if (s->vector == NULL || n <= sort_group_items(s->vector, s->kernel->item_nbytes)) return false;
+    if (!sort_is_skewed(s, source_of(s, b), b->begin, n)) return false;
+    struct split_job job = job_of(s, b, task, ntasks);
+    run_tasks(&job, copy_task);
+    if (ntasks > 1)
+        sort_exchange_together(s, b->begin, n, true, s->logs); /* logs are larger, and not in use */
+    else
+        sort_exchange(s, b->begin, n, true);
+    return true;
+}
+
 /* ---- buckets to threads ------------------------------------------------------------------------------------------------------ */
 
 /* Bucket d of a split that tasks [first_bench, first_bench + nlogs) have made: a leaf, or, if it is too large, brought together. */
@@ -225,6 +243,7 @@ static void finish_bucket(const struct sorter *s, struct bucket *sub, const uint
 
 static void sort_serially(const struct sorter *s, const struct bucket *b, uint32_t task) {
     const uint64_t leaf_items = s->leaf_items;
+    if (sort_skewed(s, b, task, 1)) return;
     if (b->end - b->begin <= leaf_items) {
         const struct sort_source source = {.arrays = *source_of(s, b), .begin = b->begin, .n = (uint32_t)(b->end - b->begin)};
         sort_leaf(s, b, &source, task);
@@ -275,6 +294,7 @@ static void bucket_task(void *arg, uint32_t task) {
 
 static void sort_in_parallel(const struct sorter *s, const struct bucket *b) {
     struct bucket_job job = {.s = s, .bounds = bench_of(s, 0)->bounds[b->level]};
+    if (sort_skewed(s, b, 0, s->ntasks)) return;
     job.nbuckets = split_bucket(s, b, 0, s->ntasks, &job.sub);
     if (job.nbuckets == 0) return;
     cpu_run(s->ctx, leaf_task, &job, s->ntasks);

@@ -99,6 +99,10 @@ static inline uint32_t FN(digit)(KEY key, uint32_t shift, uint32_t mask) { retur
 
 /* ---- whole ranges ------------------------------------------------------------------------------------------------------------ */
 
+static uint64_t FN(image_at)(const struct sort_arrays *from, const struct sort_image *image, uint64_t i) {
+    return FN(key_at)(from, image, i);
+}
+
 static uint64_t FN(varying)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t step) {
     const KEY first = FN(key_at)(from, image, begin);
     KEY varying = 0;
@@ -146,6 +150,22 @@ static void FN(reverse)(const struct sort_arrays *to, const struct sort_arrays *
         FN(store_raw)(to, n - 1 - i, a);
     }
 }
+
+#ifndef VALUE
+/* Each key changes places with the first of the high ones before it; if it is high itself, no harm is done. No branch. */
+static uint64_t FN(part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider) {
+    const struct sort_arrays arrays = {keys, NULL};
+    const struct sort_image copy = *image; /* which no store to the keys can change */
+    uint64_t nlow = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const FN(item) key = FN(load_raw)(&arrays, i);
+        FN(store_raw)(&arrays, i, FN(load_raw)(&arrays, nlow));
+        FN(store_raw)(&arrays, nlow, key);
+        nlow += FN(convert)(key.key, &copy) < divider;
+    }
+    return nlow;
+}
+#endif
 
 /* ---- split ------------------------------------------------------------------------------------------------------------------- */
 
@@ -246,14 +266,19 @@ static const struct sort_kernel FN(kernel) = {
     .leaf_items = LEAF_ITEMS,
     .item_nbytes = sizeof(FN(item)),
     .varying = FN(varying),
+    .image_at = FN(image_at),
     .order = FN(order),
 #ifdef REAL
     .line = FN(line),
+    .even = FN(even),
 #endif
     .split = FN(split),
     .unload = FN(unload),
     .copy = FN(copy),
     .reverse = FN(reverse),
+#ifndef VALUE
+    .part = FN(part),
+#endif
     .leaf = FN(leaf),
 };
 

@@ -1,0 +1,248 @@
+/* sort_exchange.c: keys alone sorted where they lie, without scratch, by halves: radix exchange, with a pivot for skewed keys.
+ *
+ *     below 4   5 1 7 0 3 6  ->  1 0 3 | 5 7 6      high keys change places with later low ones
+ *     2; 6                       1 0 | 3 | 5 | 7 6  and so on, until a part is small enough to be finished otherwise
+ *
+ * A part's keys lie between two bounds. It is divided in the middle between these: by its highest bit, which costs no look at the keys. If
+ * that leaves one side almost empty, the next divider is the median of a few keys, and so are all below it; if that is no better (many
+ * keys equal it), the middle again. So every second bad division halves the distance of the bounds: depth is logarithmic, whatever the
+ * keys. Where nothing lies below the median of the sample it is the least key, and those that equal it are divided off, done.
+ *
+ * On several threads: each divides a chunk, which leaves low and high keys by turns; then low keys beyond the place where the high ones
+ * have to begin change places with high keys before it, as many of the one as of the other, a share a thread:
+ *
+ *     chunks    [l l l h][l h h h][l l h h]   ->  6 low keys: 2 high ones before, 2 low ones behind  ->  [l l l l l l][h h h h h h]
+ *
+ * until parts are small enough to be handed out, one thread each.
+ *
+ * Keys that agree change their order; they are sorted whole, so that nobody can tell. Cost: a read and a write of a key for each halving of
+ * n down to groups of 1 KiB (of 24 keys without vector code); scratch: none on one thread, else some KiB a thread. Sources: Hildebrandt and
+ * Isbitz, Radix exchange, 1959; Hoare, Quicksort, 1962; Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, 2017. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "sort_kernels.h"
+
+enum { SAMPLE = 15, WORST_SHARE = 16, PARTS_A_TASK = 8, PARTS_MAX = 64 };
+enum { LARGE_SAMPLE = 128, SKEWED_RUN = 12, SKEWED_BITS = 10, FEW_DISTINCT = 100 };
+
+/* Keys [begin, begin + n) of the output, whose images are between two bounds. */
+struct part {
+    uint64_t begin, n;
+    uint64_t least, greatest;
+    bool by_sample;
+};
+
+/* All threads at work on one part. */
+struct together {
+    const struct sorter *s;
+    uint64_t begin, n, chunk, divider;
+    uint64_t nlow, nmisplaced;
+    uint64_t large; /* what is larger is divided by all */
+    uint32_t nparts;
+    atomic_uint next;
+    struct part *parts; /* [PARTS_MAX * ntasks] for one thread each */
+    uint64_t *nlow_of;  /* [ntasks] of each chunk */
+};
+
+uint64_t sort_exchange_scratch(uint32_t ntasks) { return ntasks == 1 ? 0 : ntasks * (PARTS_MAX * sizeof(struct part) + sizeof(uint64_t)); }
+
+/* ---- keys on either side of a divider ----------------------------------------------------------------------------------------- */
+
+static unsigned char *keys_of(const struct sorter *s, uint64_t i) { return s->out.keys + i * s->kernel->item_nbytes; }
+
+/* Images below the divider go before the others: how many they are. */
+static uint64_t exchange(const struct sorter *s, uint64_t begin, uint64_t n, uint64_t divider) {
+    const bool vector = s->vector != NULL && n > SORT_GROUP_NBYTES / s->kernel->item_nbytes;
+    return (vector ? s->vector->part : s->kernel->part)(keys_of(s, begin), n, &s->image, divider);
+}
+
+static uint64_t chunk_begin(const struct together *t, uint32_t i) { return min_u64(t->n, i * t->chunk); }
+
+static void exchange_task(void *arg, uint32_t i) {
+    struct together *t = arg;
+    const uint64_t begin = chunk_begin(t, i), n = chunk_begin(t, i + 1) - begin;
+    t->nlow_of[i] = n > 0 ? exchange(t->s, t->begin + begin, n, t->divider) : 0;
+}
+
+/* Of chunk i, the high keys before nlow, or the low ones behind it. They lie together, from *begin on: how many they are. */
+static uint64_t misplaced(const struct together *t, uint32_t i, bool high, uint64_t *begin) {
+    const uint64_t start = chunk_begin(t, i), middle = start + t->nlow_of[i], end = chunk_begin(t, i + 1);
+    *begin = high ? middle : max_u64(start, t->nlow);
+    const uint64_t until = high ? min_u64(end, t->nlow) : middle;
+    return until > *begin ? until - *begin : 0;
+}
+
+/* A place among all misplaced keys of a side, and how many of its chunk are left from there. */
+struct place {
+    uint32_t chunk;
+    uint64_t begin, left;
+};
+
+static struct place place_of(const struct together *t, bool high, uint64_t k) {
+    struct place p = {0};
+    for (; k >= (p.left = misplaced(t, p.chunk, high, &p.begin)); p.chunk++) k -= p.left;
+    p.begin += k;
+    p.left -= k;
+    return p;
+}
+
+static void swap_bytes(unsigned char *restrict a, unsigned char *restrict b, uint64_t nbytes) {
+    for (uint64_t i = 0; i < nbytes; i++) {
+        const unsigned char byte = a[i];
+        a[i] = b[i];
+        b[i] = byte;
+    }
+}
+
+/* The i-th share of the misplaced keys, high for low. */
+static void swap_task(void *arg, uint32_t i) {
+    const struct together *t = arg;
+    const uint64_t share = (t->nmisplaced + t->s->ntasks - 1) / t->s->ntasks, end = min_u64(t->nmisplaced, (i + 1) * share);
+    uint64_t n;
+    for (uint64_t k = i * share; k < end; k += n) {
+        const struct place high = place_of(t, true, k), low = place_of(t, false, k);
+        n = min_u64(end - k, min_u64(high.left, low.left));
+        swap_bytes(keys_of(t->s, t->begin + high.begin), keys_of(t->s, t->begin + low.begin), n * t->s->kernel->item_nbytes);
+    }
+}
+
+static uint64_t exchange_together(struct together *t, uint64_t begin, uint64_t n, uint64_t divider) {
+    const uint32_t ntasks = t->s->ntasks;
+    t->begin = begin;
+    t->n = n;
+    t->chunk = (n + ntasks - 1) / ntasks;
+    t->divider = divider;
+    cpu_run(t->s->ctx, exchange_task, t, ntasks);
+    t->nlow = t->nmisplaced = 0;
+    for (uint32_t i = 0; i < ntasks; i++) t->nlow += t->nlow_of[i];
+    for (uint32_t i = 0; i < ntasks; i++) {
+        uint64_t first;
+        t->nmisplaced += misplaced(t, i, true, &first);
+    }
+    if (t->nmisplaced > 0) cpu_run(t->s->ctx, swap_task, t, ntasks);
+    return t->nlow;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------------------- */
+
+/* bench: for more than a group; NULL if there are no benches. */
+static void sort_leaf(const struct sorter *s, const struct sort_arrays *keys, uint64_t begin, uint64_t n, struct sort_bench *bench) {
+    const struct sort_leaf leaf = {.source = {.arrays = *keys, .begin = begin, .n = (uint32_t)n},
+                                   .to = *keys,
+                                   .begin = begin,
+                                   .image = s->image,
+                                   .bench = bench,
+                                   .area = bench != NULL ? bench->area : NULL,
+                                   .vector = s->vector};
+    s->kernel->leaf(&leaf, 0, 8 * s->kernel->item_nbytes);
+}
+
+/* Some of n keys, in order. */
+static void take_sample(const struct sorter *s, const struct sort_arrays *sample, const unsigned char *keys, uint64_t n,
+                        uint32_t nsamples) {
+    const uint32_t nbytes = s->kernel->item_nbytes;
+    for (uint32_t i = 0; i < nsamples; i++) memcpy(sample->keys + i * nbytes, keys + n / nsamples * i * nbytes, nbytes);
+    sort_leaf(s, sample, 0, nsamples, NULL);
+}
+
+static uint64_t median_of_sample(const struct sorter *s, const struct part *p) {
+    unsigned char room[SAMPLE * sizeof(uint64_t)];
+    const struct sort_arrays sample = {room, NULL};
+    take_sample(s, &sample, keys_of(s, p->begin), p->n, SAMPLE);
+    return s->kernel->image_at(&sample, &s->image, SAMPLE / 2);
+}
+
+/* A digit divides badly if a bucket of a thousand has a tenth of the keys; and if there are few keys but often (256 distinct ones leave
+ * about 100 in the sample), halves are quicker. */
+bool sort_is_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
+    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
+    const struct sort_arrays sample = {room, NULL};
+    take_sample(s, &sample, from->keys + begin * s->kernel->item_nbytes, n, LARGE_SAMPLE);
+    uint64_t images[LARGE_SAMPLE];
+    for (uint32_t i = 0; i < LARGE_SAMPLE; i++) images[i] = s->kernel->image_at(&sample, &s->image, i);
+    const uint64_t differ = images[0] ^ images[LARGE_SAMPLE - 1];
+    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SKEWED_BITS ? top - SKEWED_BITS : 0;
+    uint32_t nruns = 0, ndistinct = 1;
+    for (uint32_t i = 1; i < LARGE_SAMPLE; i++) {
+        ndistinct += images[i] != images[i - 1];
+        nruns += i >= SKEWED_RUN && images[i] >> shift == images[i - SKEWED_RUN] >> shift;
+    }
+    return nruns > 0 || ndistinct < FEW_DISTINCT;
+}
+
+bool sort_is_even(const struct sorter *s, uint64_t n) {
+    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
+    const struct sort_arrays sample = {room, NULL};
+    take_sample(s, &sample, s->in.keys, n, LARGE_SAMPLE);
+    return s->kernel->even(&sample, LARGE_SAMPLE, SKEWED_RUN);
+}
+
+static uint64_t divide(const struct sorter *s, const struct part *p, uint64_t divider, struct together *t) {
+    return t != NULL ? exchange_together(t, p->begin, p->n, divider) : exchange(s, p->begin, p->n, divider);
+}
+
+/* Divides a part in two: returns the lower one; the other becomes *p. Either may be empty. */
+static struct part halve(const struct sorter *s, struct part *p, struct together *t) {
+    uint64_t divider = p->by_sample ? median_of_sample(s, p) : p->least + (p->greatest - p->least) / 2 + 1;
+    uint64_t nlow = divider == p->least ? 0 : divide(s, p, divider, t);
+    if (p->by_sample && nlow == 0) { /* the median is the least key */
+        p->least = divider;
+        if (divider == p->greatest) return (struct part){0};
+        nlow = divide(s, p, ++divider, t);
+    }
+    if (min_u64(nlow, p->n - nlow) < p->n / WORST_SHARE) p->by_sample = !p->by_sample;
+    const struct part low = {p->begin, nlow, p->least, divider - 1, p->by_sample};
+    p->begin += nlow;
+    p->n -= nlow;
+    p->least = divider;
+    return low;
+}
+
+static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) {
+    return s->benches != NULL ? (void *)(s->benches + task * s->bench_nbytes) : NULL;
+}
+
+/* With t: divides the part by all threads until what is left is small enough for one, and puts that on the list. */
+static void sort_part(const struct sorter *s, struct part p, struct together *t, uint32_t task) {
+    const uint64_t most = t != NULL ? t->large : s->leaf_items;
+    while (p.n > most && p.least < p.greatest) {
+        const struct part low = halve(s, &p, t);
+        sort_part(s, low, t, task);
+    }
+    if (p.n <= 1 || p.least == p.greatest) return;
+    if (t == NULL)
+        sort_leaf(s, &s->out, p.begin, p.n, bench_of(s, task));
+    else if (t->nparts < PARTS_MAX * s->ntasks)
+        t->parts[t->nparts++] = p;
+    else
+        sort_part(s, p, NULL, task);
+}
+
+static void parts_task(void *arg, uint32_t task) {
+    struct together *t = arg;
+    for (;;) {
+        const uint32_t i = atomic_fetch_add_explicit(&t->next, 1, memory_order_relaxed); /* cpu_run orders the rest */
+        if (i >= t->nparts) return;
+        sort_part(t->s, t->parts[i], NULL, task);
+    }
+}
+
+static struct sorter exchanger(const struct sorter *s) {
+    struct sorter own = *s;
+    own.leaf_items = s->vector != NULL ? SORT_GROUP_NBYTES / s->kernel->item_nbytes : s->kernel->leaf_items;
+    return own;
+}
+
+void sort_exchange(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample) {
+    const struct sorter own = exchanger(s);
+    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample}, NULL, 0);
+}
+
+void sort_exchange_together(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample, void *scratch) {
+    const struct sorter own = exchanger(s);
+    struct together t = {.s = &own, .parts = scratch, .large = max_u64(n / (PARTS_A_TASK * (uint64_t)s->ntasks), own.leaf_items)};
+    t.nlow_of = (uint64_t *)(void *)(t.parts + PARTS_MAX * s->ntasks);
+    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample}, &t, 0);
+    cpu_run(s->ctx, parts_task, &t, s->ntasks);
+}
