@@ -262,7 +262,7 @@ struct place {
 
 /* NULL if this build has no such place. */
 const struct place *place_of(enum ladder_backend backend);
-uint32_t hardware_threads(void);
+uint32_t hardware_threads(void); /* that this process may use: what the library takes by default */
 
 /* ---- subjects ---------------------------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -25,8 +24,8 @@ static double now_ms(void) {
 }
 
 uint32_t hardware_threads(void) {
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (uint32_t)n : 1;
+    upsweep_device cpu = {.size = sizeof cpu};
+    return upsweep_device_at(0, &cpu) == UPSWEEP_OK ? cpu.units : 1;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------------------ */

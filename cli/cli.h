@@ -86,7 +86,7 @@ enum {
     X(FORMAT, "format", 'f', "F", IN_DATA, "format of IN: raw, npy or text (default: npy for .npy, text for .txt, else raw)")            \
     X(OUT_FORMAT, "out-format", 0, "F", IN_DATA, "format of OUT (default: by its name likewise, else as IN)")                            \
     X(BACKEND, "backend", 'b', "B", IN_CHUNKS, "where to run: auto (the default), cpu, cpu:N (N threads), cuda, cuda:K (device K)")      \
-    X(THREADS, "threads", 0, "N", IN_CHUNKS, "CPU threads (default: as many as the machine has)")                                        \
+    X(THREADS, "threads", 0, "N", IN_CHUNKS, "CPU threads (default: as many as the process may use: affinity, quota of a container)")    \
     X(CHUNK, "chunk", 0, "SIZE", IN_CHUNKS, "bytes of input to hold at once, as 4096, 64K, 16M, 1G (default: 4M)")                       \
     X(HELP, "help", 'h', NULL, IN_CHUNKS | IN_INFO, "print this text")
 

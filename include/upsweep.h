@@ -174,7 +174,7 @@ typedef struct upsweep_device {
     char name[128];         /* the maker's name for it */
     char detail[64];        /* instruction set in use, or compute capability: "avx512", "sm_90" */
     uint64_t memory_nbytes; /* its memory, all of it */
-    uint32_t units;         /* hardware threads, or multiprocessors */
+    uint32_t units;         /* hardware threads that the process may use, or multiprocessors */
 } upsweep_device;
 
 /* The devices of this machine, the CPU first: fills *device and returns OK, or ERR_BACKEND for an index past the last.
@@ -192,7 +192,7 @@ typedef void (*upsweep_parallel_for)(void *user, void (*task)(void *arg, uint32_
 /* Everything beyond the defaults. Fill with zeros, set `size`, set what is wanted. */
 typedef struct upsweep_options {
     size_t size;                                    /* sizeof(upsweep_options) */
-    uint32_t nthreads;                              /* CPU: threads, the caller's included, at most 1024; 0: as many as the machine has */
+    uint32_t nthreads;                              /* CPU: threads, the caller's included, at most 1024; 0: all that it may use */
     upsweep_parallel_for parallel_for;              /* CPU: the caller's executor instead of our threads, or NULL */
     void *parallel_for_user;                        /* its first argument */
     void *(*host_alloc)(void *user, size_t nbytes); /* host memory of the library, aligned to 16 bytes or more; NULL: malloc */

@@ -76,6 +76,12 @@ verdict 'info says the licence' $?
 verdict 'info lists the CPU' $?
 "$tool" info --json | grep -q '"devices": \['
 verdict 'info --json' $?
+# In a container with a quota; only root may stage one, and not everywhere.
+quota='mount -t tmpfs none /sys/fs/cgroup && echo "50000 100000" >/sys/fs/cgroup/cpu.max'
+if unshare -m sh -c "$quota" 2>/dev/null; then
+    unshare -m sh -c "$quota && exec '$tool' info" | grep -q ', 1 hardware threads,'
+    verdict 'info: threads by the quota of a container' $?
+fi
 
 printf '\001\000\000\000\002\000\000\000\003\000\000\000' >in
 for command in scan compact partition sort; do

@@ -69,12 +69,29 @@ void cpu_model_name(char *name, size_t nbytes) {
     snprintf(name, nbytes, "%s", uname(&machine) == 0 ? machine.machine : "CPU");
 }
 
-/* The threads that this process may run on (taskset, containers), not all that exist. */
-uint32_t cpu_hardware_threads(void) {
+static uint32_t threads_of_affinity(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return (uint32_t)CPU_COUNT(&set);
     const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than CPU_SETSIZE processors, or not Linux's usual kernel */
     return online > 0 ? (uint32_t)online : 1;
+}
+
+/* What a container's share of the processors' time comes to, rounded up; UINT64_MAX if there is no limit. With more threads than that,
+ * those that others wait for are stopped for most of every tenth of a second. */
+static uint64_t threads_of_quota(void) {
+    unsigned long long quota, period;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re"); /* "150000 100000", microseconds; "max 100000" */
+    if (file == NULL) return UINT64_MAX;
+    const int nread = fscanf(file, "%llu %llu", &quota, &period);
+    fclose(file);
+    return nread == 2 && quota > 0 && period > 0 ? (quota - 1) / period + 1 : UINT64_MAX;
+}
+
+/* The threads that this process may use (taskset, containers), not all that exist. */
+uint32_t cpu_hardware_threads(void) {
+    const uint32_t affinity = threads_of_affinity();
+    const uint64_t quota = threads_of_quota();
+    return quota < affinity ? (uint32_t)quota : affinity;
 }
 
 uint64_t cpu_memory_nbytes(void) {
