@@ -156,7 +156,7 @@ ALWAYS_INLINE void store_ascii(unsigned char *out, const uint8_t *in, upsweep_en
 /* The window at p, of which the bits `owned` count; returns the number of code units. */
 ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_t owned, bool replace, struct utf8_bad *bad, size_t at,
                                    upsweep_encoding to) {
-    const struct utf8_ends ends = utf8_find_ends(classify(p));
+    const struct utf8_ends ends = utf8_find_ends(classify(p), false);
     const bool has_top = to == UPSWEEP_UTF32 && ends.of_4 != 0;
     struct planes planes;
     uint64_t emit = ends.ascii | ends.of_2 | ends.of_3 | ends.of_4;
@@ -167,7 +167,7 @@ ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_
         patch_surrogates(&planes, p, ends.of_4);
         emit |= ends.of_4 >> 1;
     }
-    utf8_take_bad(bad, &ends, owned, at);
+    utf8_take_bad(bad, &ends, owned, at, false);
     if (replace) {
         patch_bad(&planes, ends.bad & owned);
         emit |= ends.bad;
@@ -211,10 +211,10 @@ static struct utf8_good measure(const uint8_t *in, size_t n, struct utf8_bad *ba
             continue;
         }
         const uint64_t owned = utf8_owned(n - i);
-        const struct utf8_ends ends = utf8_find_ends(classify(in + i - UTF8_BEFORE));
+        const struct utf8_ends ends = utf8_find_ends(classify(in + i - UTF8_BEFORE), false);
         good.sequences += (uint64_t)_mm_popcnt_u64((ends.ascii | ends.of_2 | ends.of_3 | ends.of_4) & owned);
         good.of_4 += (uint64_t)_mm_popcnt_u64(ends.of_4 & owned);
-        utf8_take_bad(bad, &ends, owned, i);
+        utf8_take_bad(bad, &ends, owned, i, false);
         i += UTF8_OWNED;
     }
     return good;
