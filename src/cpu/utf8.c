@@ -1,11 +1,10 @@
 /* utf8.c: UTF-8 to and from UTF-16 and UTF-32 on the CPU: the chained pass of chain.h, whose carry is the code units written so far.
  *
- *     block    32 Ki code units of input, moved back by up to 3 so that no sequence is cut
- *     piece    4 Ki of them likewise: straight from `in` to `out`, but by way of the stack where a kernel might read past the one or write
- *              past the room in the other
- *     kernel   decode, encode, measure, widen (utf8_kernels.h); what has none of its own takes two:
- *                UTF-16 to UTF-8    widen to code points, then encode
- *                UTF-8 cleaned      measure; copy if all is good, else decode to code points, then encode
+ *     block    32 Ki code units of input, moved back by up to 3 so that no sequence is cut; with one task, all of the text
+ *     piece    what one call of a kernel converts: as much as the room in the output is sure to hold; strict: 64 Ki, as what follows an
+ *              error is converted in vain; where little room is left, 1 Ki, by way of the stack
+ *     kernel   decode, encode, measure (utf8_kernels.h). Cleaning takes several, in pieces that stay in L1: measure; copy if all is good,
+ * else decode to code points, then encode
  *
  * Which sequence a byte belongs to shows in the three bytes before it, so all that a block needs from those before it is where its output
  * goes. One thread writes straight to the output. Several convert each its block into a stage in L2 and copy it when their carry is known:
@@ -22,8 +21,10 @@
 enum {
     WORST_NBYTES = 4, /* what a code unit can become */
     BLOCK_UNITS = CHAIN_BLOCK_NBYTES / WORST_NBYTES,
-    PIECE_UNITS = 4096, /* three buffers of 16 KiB on the stack */
-    STAGE_NBYTES = CHAIN_BLOCK_NBYTES + UTF8_SLACK * WORST_NBYTES,
+    STRICT_UNITS = 65536,
+    CLEAN_UNITS = 4096, /* a buffer of 16 KiB on the stack */
+    STAGED_UNITS = 1024,
+    STAGE_NBYTES = CHAIN_BLOCK_NBYTES + 64, /* a block's beginning moves back, too */
 };
 
 /* From this many code units of input on the stages are flushed past the caches (as in scan.c). */
@@ -53,6 +54,7 @@ struct utf8_run {
     uint64_t nskipped;            /* code units before `in`, of the mark */
     size_t in_nbytes, out_nbytes; /* of a code unit */
     size_t most;                  /* code units of output that one of input can become */
+    uint64_t piece_units;         /* the longest piece */
     bool replace, strict;
     struct task_memory *tasks; /* [ntasks]; NULL with one task */
     struct findings *own;      /* of the only task, if tasks is NULL */
@@ -61,7 +63,7 @@ struct utf8_run {
 /* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
 
 struct piece {
-    const void *in; /* padded as utf8_kernels.h says */
+    const void *in;
     size_t n;
 };
 
@@ -78,37 +80,17 @@ static size_t clean_piece(const struct utf8_run *run, void *out, struct piece p,
         memcpy(out, p.in, p.n);
         return p.n;
     }
-    uint32_t codes[PIECE_UNITS + UTF8_SLACK];
+    uint32_t codes[CLEAN_UNITS];
     struct utf8_bad again = UTF8_NONE_BAD;
     const size_t ncodes = run->kernels->decode[UPSWEEP_UTF32](codes, p.in, p.n, run->replace, &again);
-    return run->kernels->encode(out, codes, ncodes, true, &again);
-}
-
-/* The code unit of UTF-16 at which code point `index` begins. */
-static size_t unit_of_code(const uint16_t *in, size_t index, bool swap) {
-    size_t i = 0;
-    for (; index > 0; index--) {
-        const unsigned unit = swap ? __builtin_bswap16(in[i]) : in[i], next = swap ? __builtin_bswap16(in[i + 1]) : in[i + 1];
-        i += unit >> 10 == 0xD800 >> 10 && next >> 10 == 0xDC00 >> 10 ? 2 : 1;
-    }
-    return i;
-}
-
-static size_t encode_utf16_piece(const struct utf8_run *run, void *out, struct piece p, struct utf8_bad *bad) {
-    const bool swap = utf16_is_swapped(run->args->from);
-    uint32_t codes[PIECE_UNITS + UTF8_SLACK];
-    const size_t ncodes = run->kernels->widen(codes, p.in, p.n, swap);
-    const size_t written = run->kernels->encode(out, codes, ncodes, run->replace, bad);
-    if (bad->first != SIZE_MAX) bad->first = unit_of_code(p.in, bad->first, swap);
-    return written;
+    return run->kernels->encode[UPSWEEP_UTF32](out, codes, ncodes, true, &again);
 }
 
 /* Converts a piece to out; NULL, from UTF-8 only: measures it. Returns the code units that it becomes. */
 static size_t run_kernels(const struct utf8_run *run, void *out, struct piece p, struct utf8_bad *bad) {
     const struct utf8_args *args = run->args;
     if (out == NULL) return measure_piece(run, p, bad);
-    if (args->from == UPSWEEP_UTF32) return run->kernels->encode(out, p.in, p.n, run->replace, bad);
-    if (args->from != UPSWEEP_UTF8) return encode_utf16_piece(run, out, p, bad);
+    if (args->from != UPSWEEP_UTF8) return run->kernels->encode[args->from](out, p.in, p.n, run->replace, bad);
     if (args->to == UPSWEEP_UTF8) return clean_piece(run, out, p, bad);
     return run->kernels->decode[args->to](out, p.in, p.n, run->replace, bad);
 }
@@ -134,32 +116,20 @@ static uint64_t cut(const struct utf8_run *run, uint64_t at) {
     return high_byte[0] >> 2 == 0xDC >> 2 && high_byte[-2] >> 2 == 0xD8 >> 2 ? at - 1 : at;
 }
 
-/* Code units [first, first + n), padded; `room` is for those at the ends of the text. */
-static struct piece padded_piece(const struct utf8_run *run, uint64_t first, size_t n, unsigned char *room) {
-    const unsigned char *in = run->in + (size_t)first * run->in_nbytes;
-    const size_t nbytes = n * run->in_nbytes;
-    if (first * run->in_nbytes >= UTF8_PAD_BEFORE && (run->n - first - n) * run->in_nbytes >= UTF8_PAD_AFTER) return (struct piece){in, n};
-    memset(room, 0, UTF8_PAD_BEFORE);
-    memcpy(room + UTF8_PAD_BEFORE, in, nbytes);
-    memset(room + UTF8_PAD_BEFORE + nbytes, 0, UTF8_PAD_AFTER);
-    return (struct piece){room + UTF8_PAD_BEFORE, n};
+/* Converts p to out, which has room for all that it can become. out NULL, from UTF-8 only: measures it. Returns the code units that it
+ * becomes; strict: up to the first ill-formed sequence. */
+static size_t convert_piece(const struct utf8_run *run, void *out, struct piece p, struct utf8_bad *bad) {
+    const size_t written = run_kernels(run, out, p, bad);
+    if (!run->strict || bad->first == SIZE_MAX) return written;
+    struct utf8_bad none = UTF8_NONE_BAD;
+    return bad->first > 0 ? run_kernels(run, out, (struct piece){p.in, bad->first}, &none) : 0;
 }
 
-/* Converts [first, first + n), which begins and ends with sequences, and writes what `room` code units hold to out. out NULL: nothing.
- * Returns the code units that it becomes; strict: up to the first ill-formed sequence. */
-static size_t convert_piece(const struct utf8_run *run, unsigned char *out, uint64_t room, uint64_t first, size_t n, struct utf8_bad *bad) {
-    _Alignas(64) unsigned char padded[UTF8_PAD_BEFORE + PIECE_UNITS * WORST_NBYTES + UTF8_PAD_AFTER];
-    _Alignas(64) unsigned char staged[(PIECE_UNITS + UTF8_SLACK) * WORST_NBYTES];
-    struct piece p = padded_piece(run, first, n, padded);
-    const bool fits = out != NULL && room >= n * run->most + UTF8_SLACK;
-    unsigned char *to = out == NULL && run->args->from == UPSWEEP_UTF8 ? NULL : fits ? out : staged;
-    size_t written = run_kernels(run, to, p, bad);
-    if (run->strict && bad->first != SIZE_MAX) {
-        struct utf8_bad none = UTF8_NONE_BAD;
-        p.n = bad->first;
-        written = run_kernels(run, to, p, &none);
-    }
-    if (to == staged && out != NULL) memcpy(out, staged, (size_t)(written < room ? written : room) * run->out_nbytes);
+/* The same for a piece of at most STAGED_UNITS, of which `room` code units are written; out NULL: none. */
+static size_t convert_staged(const struct utf8_run *run, void *out, uint64_t room, struct piece p, struct utf8_bad *bad) {
+    _Alignas(64) unsigned char staged[STAGED_UNITS * WORST_NBYTES];
+    const size_t written = convert_piece(run, staged, p, bad);
+    if (out != NULL) memcpy(out, staged, (size_t)(written < room ? written : room) * run->out_nbytes);
     return written;
 }
 
@@ -177,14 +147,25 @@ static unsigned char *out_place(const struct utf8_run *run, unsigned char *out, 
     return out != NULL ? out + (size_t)units * run->out_nbytes : NULL;
 }
 
-/* Converts a range of the text likewise, and takes what it finds into *found; written_at_error is from the beginning of the range. */
+/* The code units of input that `room` code units of output hold, whatever they are. */
+static uint64_t sure_to_fit(const struct utf8_run *run, const unsigned char *out, uint64_t room) {
+    if (out == NULL) return run->args->from == UPSWEEP_UTF8 ? UINT64_MAX : 0;
+    return run->most == 1 ? room : run->most == 3 ? room / 3 : room / 4;
+}
+
+/* Converts a range of the text, as far as there is room, and takes what it finds into *found; written_at_error is from the beginning of the
+ * range. Returns the code units that the range becomes. */
 static uint64_t convert(const struct utf8_run *run, unsigned char *out, uint64_t room, struct range r, struct findings *found) {
     uint64_t written = 0;
     while (r.first < r.end && !(run->strict && found->error_at != NOWHERE)) {
-        const uint64_t end = r.end - r.first > PIECE_UNITS ? cut(run, r.first + PIECE_UNITS) : r.end;
-        const uint64_t used = written < room ? written : room;
+        const uint64_t used = written < room ? written : room, sure = sure_to_fit(run, out, room - used);
+        const bool staged = sure < STAGED_UNITS && sure < r.end - r.first;
+        const uint64_t most = staged ? STAGED_UNITS : sure < run->piece_units ? sure : run->piece_units;
+        const uint64_t end = r.end - r.first > most ? cut(run, r.first + most) : r.end;
+        const struct piece p = {run->in + (size_t)r.first * run->in_nbytes, (size_t)(end - r.first)};
         struct utf8_bad bad = UTF8_NONE_BAD;
-        written += convert_piece(run, out_place(run, out, used), room - used, r.first, (size_t)(end - r.first), &bad);
+        unsigned char *to = out_place(run, out, used);
+        written += staged ? convert_staged(run, to, room - used, p, &bad) : convert_piece(run, to, p, &bad);
         if (bad.first != SIZE_MAX && found->error_at == NOWHERE) {
             found->error_at = r.first + bad.first;
             found->written_at_error = written;
@@ -351,9 +332,12 @@ upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args) {
         .nskipped = bom_units(args),
         .in_nbytes = upsweep_encoding_nbytes(args->from),
         .out_nbytes = upsweep_encoding_nbytes(args->to),
-        .most = args->to != UPSWEEP_UTF8      ? 1
-                : args->from == UPSWEEP_UTF32 ? 4
-                                              : 3,
+        .most = args->to != UPSWEEP_UTF8                                    ? 1
+                : args->from == UPSWEEP_UTF32 || args->from == UPSWEEP_UTF8 ? 4 /* of code points, by way of which text is cleaned */
+                                                                            : 3,
+        .piece_units = args->to == UPSWEEP_UTF8 && args->from == UPSWEEP_UTF8 && args->out != NULL ? CLEAN_UNITS
+                       : args->on_error == UPSWEEP_STRICT                                          ? STRICT_UNITS
+                                                                                                   : UINT64_MAX,
         .replace = args->on_error == UPSWEEP_REPLACE,
         .strict = args->on_error == UPSWEEP_STRICT,
         .tasks = ntasks > 1 ? ctx->scratch : NULL,
@@ -363,7 +347,8 @@ upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args) {
     run.n = args->n - run.nskipped;
     if (args->more) run.n -= unfinished_units(run.in, run.n, args->from);
     for (uint32_t t = 0; t < ntasks && run.tasks != NULL; t++) run.tasks[t].findings = own;
-    const uint64_t units = run.n > 0 ? chain_run(ctx, &policy, &run, run.n, BLOCK_UNITS, 0, ntasks) : 0;
+    uint64_t units = 0;
+    if (run.n > 0) units = ntasks > 1 ? chain_run(ctx, &policy, &run, run.n, BLOCK_UNITS, 0, ntasks) : pass_block(&run, 0, run.n, 0);
     const struct findings all = merge(&run, ntasks);
     write_report(&run, &all, units);
     return UPSWEEP_OK;

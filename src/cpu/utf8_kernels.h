@@ -1,15 +1,13 @@
 /* utf8_kernels.h: the inner loops of UTF-8: one thread, one piece of text, no checks. A table for each instruction set; all give the same.
  *
- * What every kernel may rely on (utf8.c sees to it): a piece begins and ends where a sequence does; the UTF8_PAD_BEFORE bytes before it and
- * UTF8_PAD_AFTER bytes after it are readable and are the text's own or zero; the output has room for the most that n code units can
- * become, and UTF8_SLACK code units more, as kernels store full vectors. */
+ * A piece begins and ends where a sequence does. Kernels read in [n] and nothing beside it, as texts may end where memory does, and write
+ * within the most that n code units can become: while 64 units are left to read there is room for a full vector of output, so only the
+ * first and the last window of a piece need care. */
 #ifndef UPSWEEP_UTF8_KERNELS_H
 #define UPSWEEP_UTF8_KERNELS_H
 
 #include "kernels.h"
 #include "utf8_rules.h"
-
-enum { UTF8_PAD_BEFORE = 8, UTF8_PAD_AFTER = 64, UTF8_SLACK = 64 };
 
 /* Ill-formed sequences of a piece; kernels add to it. */
 struct utf8_bad {
@@ -28,23 +26,23 @@ struct utf8_good {
 typedef size_t utf8_decode_kernel(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad);
 /* Counts what is in in [n]. */
 typedef struct utf8_good utf8_measure_kernel(const uint8_t *in, size_t n, struct utf8_bad *bad);
-/* Writes code points in [n] as UTF-8 and returns the number of bytes. Surrogates and values above 10FFFF are ill-formed. */
-typedef size_t utf8_encode_kernel(uint8_t *out, const uint32_t *in, size_t n, bool replace, struct utf8_bad *bad);
-/* Writes UTF-16 in [n] as code points and returns their number; lone surrogates stay what they are. swap: of the other byte order. */
-typedef size_t utf16_widen_kernel(uint32_t *out, const uint16_t *in, size_t n, bool swap);
+/* Writes code units in [n] of the kernel's encoding as UTF-8 and returns the number of bytes. */
+typedef size_t utf8_encode_kernel(uint8_t *out, const void *in, size_t n, bool replace, struct utf8_bad *bad);
 
+/* By encoding of the other side: UTF32, UTF16LE, UTF16BE. */
 struct utf8_kernels {
-    utf8_decode_kernel *decode[UPSWEEP_UTF8]; /* by encoding of the output: UTF32, UTF16LE, UTF16BE */
+    utf8_decode_kernel *decode[UPSWEEP_UTF8];
     utf8_measure_kernel *measure;
-    utf8_encode_kernel *encode;
-    utf16_widen_kernel *widen;
+    utf8_encode_kernel *encode[UPSWEEP_UTF8];
 };
 
 extern const struct utf8_kernels utf8_kernels_portable;
 #if defined(__x86_64__)
 extern const struct utf8_kernels utf8_kernels_avx2, utf8_kernels_avx512;
-utf8_encode_kernel utf8_encode_avx512; /* utf8_avx512_encode.c */
-utf16_widen_kernel utf16_widen_avx512;
+/* utf8_avx2_measure.c, utf8_avx2_encode.c and so on */
+utf8_measure_kernel utf8_measure_avx2, utf8_measure_avx512;
+utf8_encode_kernel utf32_encode_avx2, utf16le_encode_avx2, utf16be_encode_avx2;
+utf8_encode_kernel utf32_encode_avx512, utf16le_encode_avx512, utf16be_encode_avx512;
 #endif
 
 static inline const struct utf8_kernels *cpu_utf8_kernels(const upsweep_context *ctx) {
@@ -62,22 +60,18 @@ static inline bool utf16_is_swapped(upsweep_encoding encoding) {
 }
 
 /* Takes the ill-formed sequences that end within a window into *bad. `owned` are the bits that count; bit UTF8_BEFORE is byte `at` of the
- * piece. Where the first one begins is looked for once. wary: as of utf8_find_ends(). Returns whether there are any. */
-ALWAYS_INLINE bool utf8_take_bad(struct utf8_bad *bad, const struct utf8_ends *ends, uint64_t owned, size_t at, bool wary) {
+ * piece. Where the first one begins is looked for once. */
+ALWAYS_INLINE void utf8_take_bad(struct utf8_bad *bad, const struct utf8_ends *ends, uint64_t owned, size_t at) {
     const uint64_t found = ends->bad & owned;
-    if (!wary && __builtin_expect(found == 0, 1)) return false;
+    if (__builtin_expect(found == 0, 1)) return;
     const uint64_t nfound = (uint64_t)__builtin_popcountll(found);
     bad->sequences += nfound;
     bad->units += nfound + (uint64_t)__builtin_popcountll(ends->bad_2 & owned) + (uint64_t)__builtin_popcountll(ends->bad_3 & owned);
-    if (bad->first == SIZE_MAX && found != 0) {
+    if (bad->first == SIZE_MAX) {
         const uint64_t end = found & (0 - found);
         bad->first = at + (size_t)__builtin_ctzll(end) - UTF8_BEFORE - ((end & ends->bad_2) != 0) - ((end & ends->bad_3) != 0);
     }
-    return found != 0;
 }
-
-/* Ill-formed windows of late, a bit each; after one, the 16 behind it are looked at warily. */
-#define UTF8_WARY (UINT32_C(1) << 15)
 
 /* The bits of a window that belong to a piece of which `left` bytes are left. */
 ALWAYS_INLINE uint64_t utf8_owned(size_t left) { return (left >= UTF8_OWNED ? UTF8_OWNED_BITS : ((uint64_t)1 << left) - 1) << UTF8_BEFORE; }

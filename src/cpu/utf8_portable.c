@@ -98,7 +98,8 @@ static inline size_t put_utf8(uint8_t *out, uint32_t code) {
     return length;
 }
 
-static size_t encode(uint8_t *out, const uint32_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+static size_t encode_utf32(uint8_t *out, const void *units, size_t n, bool replace, struct utf8_bad *bad) {
+    const uint32_t *in = units;
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
         const bool good = in[i] <= 0x10FFFF && in[i] - 0xD800 >= 0x800;
@@ -111,21 +112,30 @@ static size_t encode(uint8_t *out, const uint32_t *in, size_t n, bool replace, s
 static inline bool is_high(uint32_t unit) { return unit >> 10 == 0xD800 >> 10; }
 static inline bool is_low(uint32_t unit) { return unit >> 10 == 0xDC00 >> 10; }
 
-static size_t widen(uint32_t *out, const uint16_t *in, size_t n, bool swap) {
+ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t unit = swap_16(in[i], swap);
-        if (is_high(unit) && i + 1 < n && is_low(swap_16(in[i + 1], swap)))
-            out[k++] = 0x10000 + ((unit & 0x3FF) << 10 | (swap_16(in[++i], swap) & 0x3FFu));
-        else
-            out[k++] = unit;
+        if (is_high(unit) && i + 1 < n && is_low(swap_16(in[i + 1], swap))) {
+            k += put_utf8(out + k, 0x10000 + ((unit & 0x3FF) << 10 | (swap_16(in[++i], swap) & 0x3FFu)));
+            continue;
+        }
+        const bool good = unit >> 11 != 0xD800 >> 11;
+        if (!good) take_bad(bad, i, 1);
+        if (good || replace) k += put_utf8(out + k, good ? unit : REPLACEMENT);
     }
     return k;
+}
+
+static size_t encode_utf16le(uint8_t *out, const void *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return encode_utf16(out, in, n, replace, bad, utf16_is_swapped(UPSWEEP_UTF16LE));
+}
+static size_t encode_utf16be(uint8_t *out, const void *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return encode_utf16(out, in, n, replace, bad, utf16_is_swapped(UPSWEEP_UTF16BE));
 }
 
 const struct utf8_kernels utf8_kernels_portable = {
     .decode = {decode_utf32, decode_utf16le, decode_utf16be},
     .measure = measure,
-    .encode = encode,
-    .widen = widen,
+    .encode = {encode_utf32, encode_utf16le, encode_utf16be},
 };

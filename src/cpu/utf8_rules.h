@@ -82,10 +82,8 @@ static inline __attribute__((always_inline)) bool utf8_is_good(struct utf8_class
     return ((c.lead & ~c.second) | (wanted & ~there) | (there & ~wanted) >> UTF8_BEFORE) == 0;
 }
 
-/* wary: no look first whether all is good, which saves half of the work if it is. Where that changes from window to window, the branch
- * costs more than all of the work. */
-static inline __attribute__((always_inline)) struct utf8_ends utf8_find_ends(struct utf8_classes c, bool wary) {
-    if (!wary && __builtin_expect(utf8_is_good(c), 1)) {
+static inline __attribute__((always_inline)) struct utf8_ends utf8_find_ends(struct utf8_classes c) {
+    if (__builtin_expect(utf8_is_good(c), 1)) {
         const uint64_t of_4 = c.from_f0 << 3;
         return (struct utf8_ends){
             .ascii = ~c.high, .of_2 = (c.lead & ~c.from_e0) << 1, .of_3 = (c.from_e0 & ~c.from_f0) << 2, .of_4 = of_4};

@@ -1,0 +1,69 @@
+/* utf8_avx512_window.h: windows of 64 bytes for the AVX-512 kernels: how they are loaded, also where the text begins or ends, and what
+ * classes their bytes are of. Included where the compiler has been told of the instruction sets. */
+#ifndef UPSWEEP_UTF8_AVX512_WINDOW_H
+#define UPSWEEP_UTF8_AVX512_WINDOW_H
+
+#include <immintrin.h>
+
+#include "utf8_kernels.h"
+
+static inline __m512i load(const void *p) { return _mm512_loadu_si512(p); }
+static inline __m512i bytes_of(int byte) { return _mm512_set1_epi8((char)byte); }
+/* mask ? a : b, bit by bit */
+static inline __m512i select_bits(__m512i mask, __m512i a, __m512i b) { return _mm512_ternarylogic_epi64(mask, a, b, 0xCA); }
+
+/* ---- windows ----------------------------------------------------------------------------------------------------------------- */
+
+/* A window, and the bytes one to three places to the left and one to the right of each of its own. */
+struct window {
+    __m512i b, b1, b2, b3, next;
+};
+
+ALWAYS_INLINE struct window load_window(const uint8_t *p) {
+    return (struct window){load(p), load(p - 1), load(p - 2), load(p - 3), load(p + 1)};
+}
+
+/* Bytes [at, at + 64) of in [n], zeros for those that it has not; nothing beside it is read. */
+ALWAYS_INLINE __m512i load_within(const uint8_t *in, size_t n, ptrdiff_t at) {
+    const size_t end = n - (size_t)at; /* from `at` on */
+    const uint64_t after = end < 64 ? ((uint64_t)1 << end) - 1 : ~(uint64_t)0, before = at < 0 ? ~(uint64_t)0 << -at : ~(uint64_t)0;
+    return _mm512_maskz_loadu_epi8(before & after, (const void *)((uintptr_t)in + (uintptr_t)at));
+}
+
+ALWAYS_INLINE struct window load_window_within(const uint8_t *in, size_t n, ptrdiff_t at) {
+    return (struct window){load_within(in, n, at), load_within(in, n, at - 1), load_within(in, n, at - 2), load_within(in, n, at - 3),
+                           load_within(in, n, at + 1)};
+}
+
+/* ---- classes ----------------------------------------------------------------------------------------------------------------- */
+
+/* Ranges of second bytes, a bit each: 80..8F, 90..9F, A0..BF. */
+enum { LOW = 1, MIDDLE = 2, UPPER = 4, ANY = LOW | MIDDLE | UPPER };
+
+/* By the lower six bits of C0..FF: the ranges that the second byte may be in. */
+/* clang-format off */
+#define FOUR(x) x, x, x, x
+#define TWELVE(x) FOUR(x), FOUR(x), FOUR(x)
+static const uint8_t second_ranges[64] __attribute__((aligned(64))) = {
+    0, 0, ANY, ANY, TWELVE(ANY), TWELVE(ANY), FOUR(ANY),                   /* C0, C1 | C2..DF */
+    UPPER, TWELVE(ANY), LOW | MIDDLE, ANY, ANY,                            /* E0 | E1..EC | ED | EE, EF */
+    MIDDLE | UPPER, ANY, ANY, ANY, LOW, 0, 0, 0, FOUR(0), FOUR(0),         /* F0 | F1..F3 | F4 | F5..FF */
+};
+/* clang-format on */
+
+ALWAYS_INLINE struct utf8_classes classify(const struct window *w) {
+    const __m512i b = w->b;
+    const __m512i ranges = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, LOW, MIDDLE, UPPER, UPPER, 0, 0, 0, 0));
+    const uint64_t lead = _mm512_cmpge_epu8_mask(b, bytes_of(0xC0));
+    const __m512i may = _mm512_maskz_permutexvar_epi8(lead, b, load(second_ranges));
+    const __m512i next = _mm512_and_si512(_mm512_srli_epi16(w->next, 4), bytes_of(0x0F));
+    return (struct utf8_classes){
+        .high = _mm512_movepi8_mask(b),
+        .lead = lead,
+        .from_e0 = _mm512_cmpge_epu8_mask(b, bytes_of(0xE0)),
+        .from_f0 = _mm512_cmpge_epu8_mask(b, bytes_of(0xF0)),
+        .second = _mm512_test_epi8_mask(may, _mm512_shuffle_epi8(ranges, next)),
+    };
+}
+
+#endif
