@@ -27,7 +27,7 @@ template <int UNIT> struct LookbackUtf8Encode {
         MOST = UNIT == 4 ? 4 : 3 /* bytes that a unit can become */
     };
     struct Shared {
-        alignas(16) unsigned char stage[THREADS / 32][16 + MOST * WARP_ITEMS + 32];
+        alignas(16) unsigned char stage[THREADS / 32][16 + MOST * WARP_ITEMS];
         Utf8Found found;
     };
 
@@ -50,34 +50,26 @@ template <int UNIT> struct LookbackUtf8Encode {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const uint64_t at = first + place_of(warp, r, lane);
-            data[r] = inner ? __ldcs((const uint4 *)(args.in + at * UNIT))
-                            : load_some_bytes(args.in, (int64_t)(at * UNIT), args.begin * UNIT, span.end * UNIT);
+            data[r] = EncodeRow<UNIT>::in_order(inner ? __ldcs((const uint4 *)(args.in + at * UNIT))
+                                                      : load_some_bytes(args.in, (int64_t)(at * UNIT), args.begin * UNIT, span.end * UNIT),
+                                                args.swap);
         }
         if constexpr (UNIT == 2) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 const uint64_t at = lane == 0 ? first + place_of(warp, r, 0) - 1 : first + place_of(warp, r + 1, 0);
-                around[r] = (lane == 0 || lane == 31) && at >= args.begin && at < span.end ? ((const uint16_t *)args.in)[at] : 0;
+                const bool wanted = (lane == 0 || lane == 31) && at >= args.begin && at < span.end;
+                around[r] = wanted ? utf16_unit(((const uint16_t *)args.in)[at], args.swap) : 0;
             }
         }
     }
 
     /* Of the first row. */
-    __device__ __forceinline__ EncodeCodes<UNIT> first_codes(bool swap, int lane) const {
+    __device__ __forceinline__ EncodeCodes<UNIT> first_codes(int lane) const {
         if constexpr (UNIT == 4)
             return codes_of_row(data[0]);
         else
-            return codes_of_row(data[0], EncodeRow<2>::around(data[0], around[0], around[0], swap, lane), swap);
-    }
-
-    __device__ __forceinline__ uint32_t find_first_kind(bool swap, int lane) const {
-        const uint32_t kind = EncodeRow<UNIT>::kind_of(data[0], swap);
-        if constexpr (UNIT == 2)
-            if (kind == UTF8_ROW_ANY)
-                return EncodeRow<2>::pairs_up(data[0], EncodeRow<2>::around(data[0], around[0], around[0], swap, lane), swap)
-                           ? UTF8_ROW_PAIRS
-                           : UTF8_ROW_ANY;
-        return kind;
+            return codes_of_row(data[0], EncodeRow<2>::around(data[0], around[0], around[0], lane));
     }
 
     __device__ __forceinline__ uint32_t first_kind() const { return kinds & ((1u << UTF8_KIND_BITS) - 1); }
@@ -104,10 +96,11 @@ template <int UNIT> struct LookbackUtf8Encode {
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll 2
         for (int r = 0; r < ROWS; r++) {
-            const uint32_t kind = inner && !is_cut ? find_first_kind(args.swap, lane) : UTF8_ROW_ANY;
+            uint32_t nbytes[1] = {0}, kind = UTF8_ROW_ANY;
+            if (inner && !is_cut) kind = EncodeRow<UNIT>::look(nbytes, {data[0]}, UNIT == 2 ? around[0] : 0, lane);
+            if (kind == UTF8_ROW_ANY) nbytes[0] = reduce_any(args, span, first, place_of(warp, r, lane), lane, inner, is_cut, found);
             kinds |= kind;
-            rotate_in(row, kind != UTF8_ROW_ANY ? EncodeRow<UNIT>::count(data[0], kind, args.swap)
-                                                : reduce_any(args, span, first, place_of(warp, r, lane), lane, inner, is_cut, found));
+            rotate_in(row, nbytes[0]);
             next_row();
         }
         found.units = found.sequences;
@@ -119,7 +112,7 @@ template <int UNIT> struct LookbackUtf8Encode {
     __device__ __forceinline__ uint32_t reduce_any(const Args &args, TextSpan span, uint64_t first, uint32_t place, int lane, bool inner,
                                                    bool &is_cut, Utf8Found &found) {
         const uint32_t owned = inner ? (1u << VEC) - 1 : vector_bits(first + place, span);
-        const EncodeCodes<UNIT> c = first_codes(args.swap, lane);
+        const EncodeCodes<UNIT> c = first_codes(lane);
         const uint32_t bad = c.bad & owned;
         counted[0] = owned & (args.replace ? ~0u : ~bad);
         if (bad != 0) {
@@ -141,33 +134,32 @@ template <int UNIT> struct LookbackUtf8Encode {
             arrived = hand_in(args, first_of(tile), tile, s.found, scanned.prefix, Op::apply(scanned.prefix, scanned.aggregate));
         const uint64_t at = Op::apply(scanned.prefix, scanned.before);
         if (args.out != nullptr && !(at & UTF8_CUT) && at < args.capacity) {
-            unsigned char *const stage = s.stage[warp] + 16 + (uintptr_t)(args.out + at) % 16;
-            uint32_t nbytes = 0;
+            StagedRun run(args, at, s.stage[warp]);
 #pragma unroll 2
             for (int r = 0; r < ROWS; r++) {
-                stage_row(args.swap, stage + nbytes + (before[0] & 0xFFFF), lane);
-                nbytes += row[0] & 0xFFFF;
+                stage_row(run.end() + (before[0] & 0xFFFF), lane);
+                run.nbytes += row[0] & 0xFFFF;
                 rotate_in(before, 0);
                 rotate_in(row, 0);
                 next_row();
             }
-            __syncwarp(); /* the bytes are there */
-            store_staged(args.out + at, stage, (uint32_t)min((uint64_t)nbytes, args.capacity - at), lane);
+            run.leave(lane);
         }
         if (threadIdx.x == 0) conclude(args, arrived);
     }
 
-    __device__ __forceinline__ void stage_row(bool swap, unsigned char *to, int lane) const {
+    __device__ __forceinline__ void stage_row(unsigned char *to, int lane) const {
         const uint32_t kind = first_kind();
+        unsigned char *const start[1] = {to};
         if constexpr (UNIT == 2)
             if (kind == UTF8_ROW_PAIRS) {
-                EncodeRow<2>::put_pairs(to, data[0], EncodeRow<2>::around(data[0], around[0], around[0], swap, lane), swap);
+                EncodeRow<2>::put_pairs(to, data[0], EncodeRow<2>::around(data[0], around[0], around[0], lane).left);
                 return;
             }
         if (kind != UTF8_ROW_ANY)
-            put_row<UNIT>(to, data[0], kind, swap);
+            put_rows<UNIT>(start, {data[0]}, kind);
         else
-            put_codes<UNIT>(to, first_codes(swap, lane), counted[0]);
+            put_codes<UNIT>(to, first_codes(lane), counted[0]);
     }
 };
 

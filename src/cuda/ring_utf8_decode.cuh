@@ -14,16 +14,9 @@
 #define UPSWEEP_RING_UTF8_DECODE_CUH
 
 #include "ring.cuh"
+#include "ring_utf8_found.cuh"
 #include "utf8_quads.cuh"
 #include "utf8_stage.cuh"
-
-/* What a CTA has found in all its tiles, in shared memory. */
-struct RingUtf8DecodeShared {
-    TextSpan span;
-    uint32_t bad_sequences, bad_units;
-    unsigned long long error_at;    /* where the first ill-formed sequence begins; UTF8_NOWHERE */
-    unsigned long long error_units; /* strict: what it becomes is this code unit of the output; UTF8_NOWHERE */
-};
 
 /* U: the units of the output. */
 template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof(typename U::Unit)> {
@@ -59,13 +52,8 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     /* In unowned bits of a note: what the finisher should know about the chunk. */
     enum : uint32_t { NOT_PLAIN = 1, HAS_3 = 2, HAS_4 = 4, HAS_BAD = 1u << 31 };
 
-    static __device__ __forceinline__ RingUtf8DecodeShared &shared() {
-        __shared__ RingUtf8DecodeShared s_found;
-        return s_found;
-    }
-
     static __device__ Carry carry_in(const Args &args) {
-        shared() = {whole_span(args), 0, 0, UTF8_NOWHERE, UTF8_NOWHERE};
+        ring_utf8_begin(args);
         return 0;
     }
     static __device__ Carry carry_add(Carry carry, Value v) { return carry + v; }
@@ -77,7 +65,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     /* ---- reducers ---- */
 
     static __device__ __forceinline__ bool is_all_text(RingPlace place) {
-        const TextSpan &span = shared().span;
+        const TextSpan &span = ring_utf8_found().span;
         return place.first > span.first && place.first + CHUNK_NBYTES <= span.end + 1;
     }
 
@@ -86,7 +74,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     }
 
     /* The owned bits of a window that lie within the text. */
-    static __device__ __noinline__ uint32_t text_bits(uint64_t at) { return QUADS_OWNED_BITS & window_bits(at, shared().span); }
+    static __device__ __noinline__ uint32_t text_bits(uint64_t at) { return QUADS_OWNED_BITS & window_bits(at, ring_utf8_found().span); }
 
     static __device__ __forceinline__ void load_window(uint32_t (&w)[8], const unsigned char *chunk, unsigned r, int lane) {
         const uint32_t *const from = (const uint32_t *)(chunk + r * ROW_NBYTES + (unsigned)lane * QUADS_OWNED - 4);
@@ -98,7 +86,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     static __device__ __noinline__ void find_first(uint32_t bad, uint32_t bad_2, uint32_t bad_3, uint64_t at) {
         const uint32_t first = bad & (0 - bad);
         const uint64_t begins = at + (uint64_t)__ffs((int)bad) - 1 - ((first & bad_2) != 0) - ((first & bad_3) != 0);
-        if (bad != 0) atomicMin(&shared().error_at, begins);
+        if (bad != 0) atomicMin(&ring_utf8_found().error_at, begins);
     }
 
     /* The ends in all rows of a chunk, and what its finisher should know about them. */
@@ -127,7 +115,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
 
     /* Takes down the ill-formed sequences of a chunk for the report. */
     static __device__ __forceinline__ void find_bad(const Utf8Ends (&ends)[ROWS], const uint32_t (&bad)[ROWS], RingPlace place, int lane) {
-        RingUtf8DecodeShared &found = shared();
+        RingUtf8Found &found = ring_utf8_found();
         uint32_t sums = 0; /* sequences and, 16 bits higher, their bytes after the first */
         const bool first = *(volatile unsigned long long *)&found.error_at >= place.first;
 #pragma unroll
@@ -223,7 +211,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
 
     /* Strict: the unit that a row's first ill-formed sequence becomes. before: units before this lane's window. */
     static __device__ __noinline__ void find_cut(uint32_t units, uint32_t bad, uint64_t before) {
-        unsigned long long *const found = &shared().error_units;
+        unsigned long long *const found = &ring_utf8_found().error_units;
         const uint64_t at = before + (uint64_t)__popc(units & QUADS_OWNED_BITS & ((bad & (0 - bad)) - 1));
         if (bad != 0 && at < *(volatile unsigned long long *)found) atomicMin(found, at);
     }
@@ -281,33 +269,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         store(lines.line, quads, lines.begin, min(lines.end, lines.limit), local.flags, args.swap, lane);
     }
 
-    /* ---- the report ---- */
-
-    static __device__ void leave(const Args &args) {
-        const RingUtf8DecodeShared &found = shared();
-        Utf8Tally *const tally = args.tally;
-        if (found.bad_sequences != 0) {
-            atomicAdd(&tally->bad_sequences, (unsigned long long)found.bad_sequences);
-            atomicAdd(&tally->bad_units, (unsigned long long)found.bad_units);
-            atomicMax(&tally->before_error, (unsigned long long)(UTF8_NOWHERE - found.error_at));
-            atomicMax(&tally->before_error_units, (unsigned long long)(UTF8_NOWHERE - found.error_units));
-        }
-        __threadfence(); /* the tally, and in CTA 0 the sum that end() has stored, must be there when the arrival is */
-        if (atomicAdd(&tally->arrived, 1ull) + 1 == gridDim.x) conclude_ring(args, tally);
-    }
-
-    static __device__ void conclude_ring(const Args &args, volatile Utf8Tally *tally) {
-        __threadfence(); /* what came before the other arrivals is seen from here on */
-        const uint64_t error_at = UTF8_NOWHERE - tally->before_error, error_units = UTF8_NOWHERE - tally->before_error_units;
-        const bool stopped = args.strict && error_at != UTF8_NOWHERE;
-        write_report(args, stopped ? error_units : tally->needed, tally->bad_sequences, tally->bad_units, error_at);
-        tally->needed = 0;
-        tally->bad_sequences = 0;
-        tally->bad_units = 0;
-        tally->before_error = 0;
-        tally->before_error_units = 0;
-        tally->arrived = 0;
-    }
+    static __device__ void leave(const Args &args) { ring_utf8_leave(args); }
 };
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */

@@ -90,9 +90,9 @@ template <> struct RingCompactShape<8, true> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 7 };
 };
 
-/* Encoding, 2^28 bytes from UTF-32, as parts of the speed of a copy, by reducers x finishers x stages: ASCII, Russian, Chinese 8x16x6 0.68,
- * 0.62, 0.52; 10x20x5 0.76, 0.66, 0.54: it waits for its own instructions, so all warps that there can be. */
-enum { RING_UTF8_ENCODE_REDUCERS = 10, RING_UTF8_ENCODE_FINISHERS = 20, RING_UTF8_ENCODE_ROWS = 4, RING_UTF8_ENCODE_STAGES = 5 };
+/* Encoding, 2^28 bytes, as parts of the speed of a copy, by reducers x finishers x stages: mix from UTF-32, Russian and ASCII from UTF-16
+ * 8x16x5 0.56, 0.61, 0.79; 7x14x5 0.50, 0.61, 0.83; 8x16x4 0.55, 0.60, 0.72. */
+enum { RING_UTF8_ENCODE_REDUCERS = 8, RING_UTF8_ENCODE_FINISHERS = 16, RING_UTF8_ENCODE_ROWS = 4, RING_UTF8_ENCODE_STAGES = 5 };
 
 /* By the bytes of a code unit of the output: rows of 896 bytes, and QUADS: room for the characters of a chunk; more are stored in two goes.
  * UTF-32 writes up to four bytes for a byte read, and wants tiles in flight; UTF-16 is short of issue slots, and wants warps. */

@@ -1,6 +1,6 @@
-/* utf8_encode.cuh: a row of UTF-32 or UTF-16, 16 bytes a lane, to UTF-8.
+/* utf8_encode.cuh: rows of UTF-32 or UTF-16, 16 bytes a lane, to UTF-8.
  *
- * Most rows hold one kind of text, and a vote of the warp finds out which, from the bits that its code units have in common:
+ * Most rows hold one kind of text, and votes of the warp find out which, from the bits that some rows' code units have in common:
  *
  *   ASCII       a byte each: packed by permutes, stored as words
  *   UP_TO_2     below 800
@@ -11,26 +11,58 @@
  *
  * For those in the middle all bytes that a unit might have are stored, whether it has them or not, as the units after it overwrite what is
  * too much: a store costs less than the decision. Only a lane's last units must not write too much, for what follows is another lane's.
- * Cost, in operations a unit: 3, 12, 20, 50. */
+ * Cost, in operations a unit: 1 to 2, 11, 17, 25, 27, 50; and up to 12 to look at UTF-16, two units at a time, or 8 at UTF-32. */
 #ifndef UPSWEEP_CUDA_UTF8_ENCODE_CUH
 #define UPSWEEP_CUDA_UTF8_ENCODE_CUH
 
+#include "async.cuh"
 #include "utf8_report.cuh"
 
 enum Utf8Kind : uint32_t { UTF8_ROW_ASCII, UTF8_ROW_UP_TO_2, UTF8_ROW_UP_TO_3, UTF8_ROW_UP_TO_4, UTF8_ROW_PAIRS, UTF8_ROW_ANY };
 enum { UTF8_KIND_BITS = 3 };
 
-/* A code point of up to MOST bytes, and no surrogate. Those past its own are written too, but for the last MOST - 1 units of a lane: the
- * last one, the last but one, ... are 0, 1, ... `from_end`. Returns their number. */
-template <int MOST> static __device__ __forceinline__ uint32_t put_unit(unsigned char *to, uint32_t code, int from_end) {
-    const bool is_2 = code >= 0x80, is_3 = MOST > 2 && code >= 0x800, is_4 = MOST > 3 && code >= 0x10000;
-    const uint32_t last = 0x80 | (code & 0x3F), third = 0x80 | (code >> 6 & 0x3F), second = 0x80 | (code >> 12 & 0x3F);
-    const uint32_t first_of_2 = is_2 ? 0xC0 | code >> 6 : code, first_of_3 = is_3 ? 0xE0 | code >> 12 : first_of_2;
-    to[0] = (unsigned char)(is_4 ? 0xF0 | code >> 18 : first_of_3);
-    if (from_end > 0 || is_2) to[1] = (unsigned char)(is_4 ? second : is_3 ? third : last);
-    if (MOST > 2 && (from_end > 1 || is_3)) to[2] = (unsigned char)(is_4 ? third : last);
-    if (MOST > 3 && (from_end > 2 || is_4)) to[3] = (unsigned char)last;
-    return 1u + is_2 + is_3 + is_4;
+/* ---- one unit ---------------------------------------------------------------------------------------------------------------- */
+
+/* A continuation byte of the lowest six bits of x; only its lowest byte is right. tag: 80, in a register, so that this is one operation. */
+static __device__ __forceinline__ uint32_t continuation_of(uint32_t x, uint32_t tag) {
+    uint32_t byte;
+    asm("lop3.b32 %0, %1, 0xC0, %2, 0xBA;" : "=r"(byte) : "r"(x), "r"(tag)); /* (x & ~C0) | tag */
+    return byte;
+}
+
+/* 80, but the compiler does not know. */
+static __device__ __forceinline__ uint32_t continuation_tag() { return opaque_one() * 0x80; }
+
+/* Stores the lowest byte to shared memory. */
+static __device__ __forceinline__ void store_byte(unsigned at, uint32_t byte) {
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(at), "r"(byte) : "memory");
+}
+
+/* One more, if. Left to itself, the compiler selects a one or a zero first. */
+static __device__ __forceinline__ void step_if(unsigned &at, bool condition) {
+    if (condition) asm volatile("add.u32 %0, %0, 1;" : "+r"(at));
+}
+
+/* Has a code point as many bytes, or more? */
+struct EncodeLength {
+    bool is_2, is_3, is_4;
+};
+
+/* A code point of up to MOST bytes, and no surrogate: unit i of a vector's VEC. at: where it begins, less i. Bytes past its own are written
+ * too, as the next unit overwrites them, but for the last MOST - 1 units. Only the lowest bytes of `code` are stored: what lies above its
+ * 8 + 6 * (MOST - 1) bits does no harm. */
+template <int MOST, int VEC>
+static __device__ __forceinline__ void put_unit(unsigned &at, int i, uint32_t code, EncodeLength length, uint32_t tag) {
+    const bool is_2 = length.is_2, is_3 = MOST > 2 && length.is_3, is_4 = MOST > 3 && length.is_4;
+    const uint32_t last = continuation_of(code, tag), third = continuation_of(code >> 6, tag), second = continuation_of(code >> 12, tag);
+    const uint32_t first_of_2 = is_2 ? 0xC0 + (code >> 6) : code, first_of_3 = is_3 ? 0xE0 | code >> 12 : first_of_2;
+    store_byte(at + i, is_4 ? 0xF0 | code >> 18 : first_of_3);
+    if (i < VEC - 1 || is_2) store_byte(at + i + 1, is_4 ? second : is_3 ? third : last);
+    if (MOST > 2 && (i < VEC - 2 || is_3)) store_byte(at + i + 2, is_4 ? third : last);
+    if (MOST > 3 && (i < VEC - 3 || is_4)) store_byte(at + i + 3, last);
+    step_if(at, is_2);
+    if (MOST > 2) step_if(at, is_3);
+    if (MOST > 3) step_if(at, is_4);
 }
 
 /* ---- UTF-32 ------------------------------------------------------------------------------------------------------------------ */
@@ -40,26 +72,40 @@ template <int UNIT> struct EncodeRow;
 template <> struct EncodeRow<4> {
     enum { VEC = 4 };
 
-    static __device__ __forceinline__ uint32_t unit(uint4 v, int i, bool) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
+    static __device__ __forceinline__ uint32_t unit(uint4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
 
-    static __device__ __forceinline__ uint32_t kind_of(uint4 v, bool) {
-        const uint32_t any = v.x | v.y | v.z | v.w;
-        if (!__any_sync(ALL_LANES, any >= 0x80)) return UTF8_ROW_ASCII;
-        if (!__any_sync(ALL_LANES, any >= 0x800)) return UTF8_ROW_UP_TO_2;
-        const bool odd = v.x - 0xD800 < 0x800 || v.y - 0xD800 < 0x800 || v.z - 0xD800 < 0x800 || v.w - 0xD800 < 0x800 || v.x > 0x10FFFF ||
-                         v.y > 0x10FFFF || v.z > 0x10FFFF || v.w > 0x10FFFF;
-        if (__any_sync(ALL_LANES, odd)) return UTF8_ROW_ANY;
-        return __any_sync(ALL_LANES, any >= 0x10000) ? UTF8_ROW_UP_TO_4 : UTF8_ROW_UP_TO_3;
+    static __device__ __forceinline__ uint4 in_order(uint4 v, bool) { return v; }
+
+    /* 1 if a unit below 80000000 is more than `most`, by the sign of a difference: two operations with the sum that it goes to. */
+    static __device__ __forceinline__ uint32_t is_more(uint32_t unit, uint32_t most) { return (most - unit) >> 31; }
+
+    template <int N> static __device__ __forceinline__ void count_more(uint32_t (&nbytes)[N], const uint4 (&v)[N], uint32_t most) {
+#pragma unroll
+        for (int r = 0; r < N; r++)
+            nbytes[r] += is_more(v[r].x, most) + is_more(v[r].y, most) + is_more(v[r].z, most) + is_more(v[r].w, most);
     }
 
-    /* Bytes of a vector of a row that is not of any kind. */
-    static __device__ __forceinline__ uint32_t count(uint4 v, uint32_t kind, bool) {
-        uint32_t nbytes = VEC;
-        if (kind == UTF8_ROW_ASCII) return nbytes;
-        nbytes += (v.x >= 0x80) + (v.y >= 0x80) + (v.z >= 0x80) + (v.w >= 0x80);
-        if (kind >= UTF8_ROW_UP_TO_3) nbytes += (v.x >= 0x800) + (v.y >= 0x800) + (v.z >= 0x800) + (v.w >= 0x800);
-        if (kind == UTF8_ROW_UP_TO_4) nbytes += (v.x >= 0x10000) + (v.y >= 0x10000) + (v.z >= 0x10000) + (v.w >= 0x10000);
-        return nbytes;
+    static __device__ __forceinline__ bool is_odd(uint32_t unit) { return unit - 0xD800 < 0x800 || unit > 0x10FFFF; }
+
+    /* By all lanes: the kind of N rows, and the bytes that this lane's vectors become unless that is ANY. */
+    template <int N> static __device__ __forceinline__ uint32_t look(uint32_t (&nbytes)[N], const uint4 (&v)[N], uint32_t, int) {
+        uint32_t most = 0;
+        bool odd = false;
+#pragma unroll
+        for (int r = 0; r < N; r++) {
+            nbytes[r] = VEC;
+            most = max(max(most, max(v[r].x, v[r].y)), max(v[r].z, v[r].w));
+        }
+        if (!__any_sync(ALL_LANES, most >= 0x80)) return UTF8_ROW_ASCII;
+        count_more(nbytes, v, 0x7F);
+        if (!__any_sync(ALL_LANES, most >= 0x800)) return UTF8_ROW_UP_TO_2;
+        count_more(nbytes, v, 0x7FF);
+#pragma unroll
+        for (int r = 0; r < N; r++) odd |= is_odd(v[r].x) || is_odd(v[r].y) || is_odd(v[r].z) || is_odd(v[r].w);
+        if (__any_sync(ALL_LANES, odd)) return UTF8_ROW_ANY;
+        if (!__any_sync(ALL_LANES, most >= 0x10000)) return UTF8_ROW_UP_TO_3;
+        count_more(nbytes, v, 0xFFFF);
+        return UTF8_ROW_UP_TO_4;
     }
 
     /* ASCII, the same alignment in all lanes. */
@@ -80,77 +126,88 @@ template <> struct EncodeRow<2> {
     enum { VEC = 8 };
 
     static __device__ __forceinline__ uint32_t word(uint4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
-    static __device__ __forceinline__ uint32_t unit(uint4 v, int i, bool swap) {
-        return __byte_perm(word(v, i / 2), 0, (swap ? 0x4401u : 0x4410u) + (i % 2 != 0 ? 0x22u : 0));
-    }
-
-    /* Is one of the halves of a word D800..DFFF? */
-    static __device__ __forceinline__ bool has_surrogate(uint32_t word) {
-        const uint32_t x = (word ^ 0xD800D800) & 0xF800F800;
-        return ((x - 0x08000800) & ~x & 0x80008000) != 0;
-    }
+    static __device__ __forceinline__ uint32_t unit(uint4 v, int i) { return i % 2 != 0 ? word(v, i / 2) >> 16 : word(v, i / 2) & 0xFFFF; }
 
     static __device__ __forceinline__ uint4 in_order(uint4 v, bool swap) {
-        if (!swap) return v;
-        return {__byte_perm(v.x, 0, 0x2301), __byte_perm(v.y, 0, 0x2301), __byte_perm(v.z, 0, 0x2301), __byte_perm(v.w, 0, 0x2301)};
+        const uint32_t order = swap ? 0x2301 : 0x3210;
+        return {__byte_perm(v.x, 0, order), __byte_perm(v.y, 0, order), __byte_perm(v.z, 0, order), __byte_perm(v.w, 0, order)};
     }
 
-    static __device__ __forceinline__ uint32_t kind_of(uint4 stored, bool swap) {
-        const uint4 v = in_order(stored, swap);
-        const uint32_t any = v.x | v.y | v.z | v.w;
-        if (!__any_sync(ALL_LANES, (any & 0xFF80FF80) != 0)) return UTF8_ROW_ASCII;
-        if (!__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) return UTF8_ROW_UP_TO_2;
-        const bool odd = has_surrogate(v.x) || has_surrogate(v.y) || has_surrogate(v.z) || has_surrogate(v.w);
-        return __any_sync(ALL_LANES, odd) ? UTF8_ROW_ANY : UTF8_ROW_UP_TO_3;
-    }
-
-    /* In each half of the result: 1 if that of the word has one of `bits`, which are its upper ones. */
+    /* In each half: 0x8000 if that of the word has one of `bits`, which are its upper ones. */
     static __device__ __forceinline__ uint32_t halves_with(uint32_t word, uint32_t bits) {
         const uint32_t lower = bits & 0x7FFF7FFF;
-        return (((word & lower) + lower) | word) >> 15 & 0x00010001;
+        return (((word & lower) + lower) | word) & 0x80008000;
     }
 
-    static __device__ __forceinline__ uint32_t count(uint4 stored, uint32_t kind, bool swap) {
-        if (kind == UTF8_ROW_ASCII) return VEC;
-        const uint4 v = in_order(stored, swap);
-        uint32_t n =
-            halves_with(v.x, 0xFF80FF80) + halves_with(v.y, 0xFF80FF80) + halves_with(v.z, 0xFF80FF80) + halves_with(v.w, 0xFF80FF80);
-        if (kind >= UTF8_ROW_UP_TO_3)
-            n += halves_with(v.x, 0xF800F800) + halves_with(v.y, 0xF800F800) + halves_with(v.z, 0xF800F800) + halves_with(v.w, 0xF800F800);
-        if (kind == UTF8_ROW_PAIRS) {
+    /* In each half: 0x8000 if it is D800..DFFF. */
+    static __device__ __forceinline__ uint32_t surrogates(uint32_t word) {
+        return ~(((word ^ 0xD800D800) & 0x78007800) + 0x78007800) & word & 0x80008000;
+    }
+
+    /* By all lanes: the kind of N rows in order, and the bytes that this lane's vectors become unless that is ANY. around: in lane 0 the
+     * unit before the rows, in lane 31 the one behind them, if they are halves of pairs. */
+    template <int N>
+    static __device__ __forceinline__ uint32_t look(uint32_t (&nbytes)[N], const uint4 (&v)[N], uint32_t around, int lane) {
+        uint32_t any = 0, n[N], paired = 0, kind = UTF8_ROW_ASCII;
 #pragma unroll
-            for (int i = 0; i < 4; i++) n -= (halves_from(word(v, i), 0xD800) | halves_from(word(v, i), 0xDC00)) >> 15;
+        for (int r = 0; r < N; r++) {
+            n[r] = 0;
+            any |= v[r].x | v[r].y | v[r].z | v[r].w;
         }
-        return VEC + (n & 0xFFFF) + (n >> 16);
+        if (__any_sync(ALL_LANES, (any & 0xFF80FF80) != 0)) {
+            kind = UTF8_ROW_UP_TO_2;
+#pragma unroll
+            for (int i = 0; i < 4 * N; i++) n[i / 4] += halves_with(word(v[i / 4], i % 4), 0xFF80FF80) >> 15;
+            if (__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) {
+                kind = UTF8_ROW_UP_TO_3;
+#pragma unroll
+                for (int i = 0; i < 4 * N; i++) {
+                    const uint32_t w = word(v[i / 4], i % 4), both = surrogates(w);
+                    n[i / 4] += (halves_with(w, 0xF800F800) & ~both) >> 15; /* a surrogate of a pair has two bytes */
+                    paired |= both;
+                }
+                if (__any_sync(ALL_LANES, paired != 0)) kind = pairs_up(v, around, lane) ? UTF8_ROW_PAIRS : UTF8_ROW_ANY;
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < N; r++) nbytes[r] = VEC + (n[r] & 0xFFFF) + (n[r] >> 16);
+        return kind;
     }
 
-    /* In each half: 0x8000 if the unit is one of 1024 from `first` on, a surrogate. */
-    static __device__ __forceinline__ uint32_t halves_from(uint32_t word, uint32_t first) {
-        const uint32_t x = (word ^ (first | first << 16)) & 0xFC00FC00;
-        return ~(((x & 0x7FFF7FFF) + 0x7FFF7FFF) | x) & 0x80008000;
+    /* Is every surrogate of the rows part of a pair? */
+    template <int N> static __device__ __forceinline__ bool pairs_up(const uint4 (&v)[N], uint32_t around, int lane) {
+        uint32_t odd = 0, carry = is_high_surrogate(around) ? 1 : 0; /* in lane 0: is the unit before the row a high one? */
+        bool open = false;                                           /* this lane's vector ends with a high one */
+#pragma unroll
+        for (int r = 0; r < N; r++) {
+            uint32_t low[4], high[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const uint32_t both = surrogates(word(v[r], i)), is_low = word(v[r], i) << 5;
+                low[i] = both & is_low;
+                high[i] = both & ~is_low;
+            }
+            open = high[3] >> 31 != 0;
+            const uint32_t lanes = __ballot_sync(ALL_LANES, open);
+            uint32_t before = (lane == 0 ? carry : lanes >> (lane - 1)) << 31;
+            carry = lanes >> 31;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                odd |= low[i] ^ __funnelshift_l(before, high[i], 16);
+                before = high[i];
+            }
+        }
+        return !__any_sync(ALL_LANES, odd != 0 || (lane == 31 && open && !is_low_surrogate(around)));
     }
 
     struct Around {
         uint32_t left, right;
     }; /* the units beside a lane's vector */
 
-    /* By all lanes. before: in lane 0, the unit before the row; behind: in lane 31, the one behind it; as stored. */
-    static __device__ __forceinline__ Around around(uint4 v, uint32_t before, uint32_t behind, bool swap, int lane) {
+    /* By all lanes. before: in lane 0, the unit before the row; behind: in lane 31, the one behind it. */
+    static __device__ __forceinline__ Around around(uint4 v, uint32_t before, uint32_t behind, int lane) {
         const uint32_t left = __shfl_up_sync(ALL_LANES, v.w >> 16, 1), right = __shfl_down_sync(ALL_LANES, v.x & 0xFFFF, 1);
-        return {utf16_unit(lane == 0 ? before : left, swap), utf16_unit(lane == 31 ? behind : right, swap)};
-    }
-
-    /* Is every surrogate of the row part of a pair? */
-    static __device__ __forceinline__ bool pairs_up(uint4 stored, Around beside, bool swap) {
-        const uint4 v = in_order(stored, swap);
-        uint32_t high = is_high_surrogate(beside.left) ? 0x80000000 : 0, odd = 0;
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const uint32_t before = high; /* of the word before */
-            high = halves_from(word(v, i), 0xD800);
-            odd |= halves_from(word(v, i), 0xDC00) ^ __funnelshift_l(before, high, 16);
-        }
-        return !__any_sync(ALL_LANES, odd != 0 || (high >> 31 != 0 && !is_low_surrogate(beside.right)));
+        return {lane == 0 ? before : left, lane == 31 ? behind : right};
     }
 
     /* The first two bytes of a pair's four are the high surrogate's, the last two the low one's. Lowest byte first. */
@@ -162,30 +219,25 @@ template <> struct EncodeRow<2> {
         return 0x8080 | (high & 3) << 4 | (unit >> 6 & 0xF) | (unit & 0x3F) << 8;
     }
 
-    /* The bytes of a unit of a row of pairs, as put_unit() does it. */
-    static __device__ __forceinline__ uint32_t put_of_pairs(unsigned char *to, uint32_t unit, uint32_t previous, int from_end) {
-        const bool is_high = is_high_surrogate(unit), is_low = is_low_surrogate(unit), is_2 = unit >= 0x80;
-        const bool is_3 = unit >= 0x800 && !is_high && !is_low;
-        const uint32_t last = 0x80 | (unit & 0x3F), of_pair = is_high ? of_high(unit) : of_low(unit, previous);
-        const uint32_t first_of_2 = is_high || is_low ? of_pair : is_2 ? 0xC0 | unit >> 6 : unit;
-        to[0] = (unsigned char)(is_3 ? 0xE0 | unit >> 12 : first_of_2);
-        if (from_end > 0 || is_2) to[1] = (unsigned char)(is_high ? of_pair >> 8 : is_3 ? 0x80 | (unit >> 6 & 0x3F) : last);
-        if (from_end > 1 || is_3) to[2] = (unsigned char)last;
-        return 1u + is_2 + is_3;
-    }
-
-    static __device__ __forceinline__ void put_pairs(unsigned char *to, uint4 v, Around beside, bool swap) {
-        uint32_t previous = beside.left;
+    /* A row of pairs. What put_unit() makes of these codes for surrogates as of two bytes are just the bytes of of_high() and of_low().
+     * left: the unit before the vector. */
+    static __device__ __forceinline__ void put_pairs(unsigned char *to, uint4 v, uint32_t left) {
+        const uint32_t tag = continuation_tag();
+        unsigned at = shared_address(to);
 #pragma unroll
         for (int i = 0; i < VEC; i++) {
-            const uint32_t u = unit(v, i, swap);
-            to += put_of_pairs(to, u, previous, VEC - 1 - i);
-            previous = u;
+            const uint32_t u = unit(v, i), previous = i == 0 ? left : unit(v, i - 1);
+            const uint32_t past = u - 0xD800;
+            const bool is_either = past < 0x800, is_low = is_either && past >= 0x400;
+            uint32_t code = u;
+            if (is_either) code = (past >> 2) + 0x40 / 4 + 0xC00;
+            if (is_low) code = (previous << 10 & 0xC00) | (u ^ (0xDC00 ^ 0x3000));
+            put_unit<3, VEC>(at, i, code, {u >= 0x80, u >= 0x800 && !is_either, false}, tag);
         }
     }
 
-    static __device__ __forceinline__ void put_ascii(unsigned char *to, uint4 v, bool swap) {
-        const uint32_t pick = swap ? 0x7531 : 0x6420, first = __byte_perm(v.x, v.y, pick), second = __byte_perm(v.z, v.w, pick);
+    static __device__ __forceinline__ void put_ascii(unsigned char *to, uint4 v) {
+        const uint32_t first = __byte_perm(v.x, v.y, 0x6420), second = __byte_perm(v.z, v.w, 0x6420);
         if (is_aligned(to, 4)) {
             ((uint32_t *)to)[0] = first;
             ((uint32_t *)to)[1] = second;
@@ -196,22 +248,33 @@ template <> struct EncodeRow<2> {
     }
 };
 
-/* Writes them. */
-template <int UNIT> static __device__ __forceinline__ void put_row(unsigned char *to, uint4 v, uint32_t kind, bool swap) {
+template <int UNIT, int MOST> static __device__ __forceinline__ void put_units(unsigned char *to, uint4 v) {
     typedef EncodeRow<UNIT> Row;
-    enum { VEC = Row::VEC };
+    const uint32_t tag = continuation_tag();
+    unsigned at = shared_address(to);
+#pragma unroll
+    for (int i = 0; i < Row::VEC; i++) {
+        const uint32_t code = Row::unit(v, i);
+        put_unit<MOST, Row::VEC>(at, i, code, {code >= 0x80, code >= 0x800, code >= 0x10000}, tag);
+    }
+}
+
+/* N rows of one of the first four kinds. */
+template <int UNIT, int N>
+static __device__ __forceinline__ void put_rows(unsigned char *const (&to)[N], const uint4 (&v)[N], uint32_t kind) {
+    typedef EncodeRow<UNIT> Row;
     if (kind == UTF8_ROW_ASCII) {
-        if constexpr (UNIT == 4) Row::put_ascii(to, v);
-        if constexpr (UNIT == 2) Row::put_ascii(to, v, swap);
+#pragma unroll
+        for (int r = 0; r < N; r++) Row::put_ascii(to[r], v[r]);
     } else if (kind == UTF8_ROW_UP_TO_2) {
 #pragma unroll
-        for (int i = 0; i < VEC; i++) to += put_unit<2>(to, Row::unit(v, i, swap), VEC - 1 - i);
+        for (int r = 0; r < N; r++) put_units<UNIT, 2>(to[r], v[r]);
     } else if (UNIT == 2 || kind == UTF8_ROW_UP_TO_3) {
 #pragma unroll
-        for (int i = 0; i < VEC; i++) to += put_unit<3>(to, Row::unit(v, i, swap), VEC - 1 - i);
+        for (int r = 0; r < N; r++) put_units<UNIT, 3>(to[r], v[r]);
     } else {
 #pragma unroll
-        for (int i = 0; i < VEC; i++) to += put_unit<4>(to, Row::unit(v, i, swap), VEC - 1 - i);
+        for (int r = 0; r < N; r++) put_units<UNIT, 4>(to[r], v[r]);
     }
 }
 
@@ -231,12 +294,12 @@ template <int UNIT> struct EncodeCodes {
     }
 };
 
-static __device__ __forceinline__ EncodeCodes<2> codes_of_row(uint4 v, EncodeRow<2>::Around beside, bool swap) {
-    uint32_t previous = beside.left, unit = EncodeRow<2>::unit(v, 0, swap);
+static __device__ __forceinline__ EncodeCodes<2> codes_of_row(uint4 v, EncodeRow<2>::Around beside) {
+    uint32_t previous = beside.left, unit = EncodeRow<2>::unit(v, 0);
     EncodeCodes<2> c = {{}, {}, 0};
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        const uint32_t next = i < 7 ? EncodeRow<2>::unit(v, i + 1, swap) : beside.right;
+        const uint32_t next = i < 7 ? EncodeRow<2>::unit(v, i + 1) : beside.right;
         const bool ends_pair = is_low_surrogate(unit) && is_high_surrogate(previous);
         const bool begins_pair = is_high_surrogate(unit) && is_low_surrogate(next);
         c.set(i, unit, ends_pair || begins_pair || unit >> 11 != 0xD800 >> 11);
@@ -252,7 +315,7 @@ static __device__ __forceinline__ EncodeCodes<2> codes_of_row(uint4 v, EncodeRow
 static __device__ __forceinline__ EncodeCodes<4> codes_of_row(uint4 v) {
     EncodeCodes<4> c = {{}, {}, 0};
 #pragma unroll
-    for (int i = 0; i < 4; i++) c.set(i, EncodeRow<4>::unit(v, i, false), is_scalar(EncodeRow<4>::unit(v, i, false)));
+    for (int i = 0; i < 4; i++) c.set(i, EncodeRow<4>::unit(v, i), is_scalar(EncodeRow<4>::unit(v, i)));
     return c;
 }
 

@@ -27,13 +27,6 @@ enum { QUADS_BEFORE = 3, QUADS_OWNED = 28 };
 /* How long the sequences of some quads are at most: decides how they are decoded. */
 enum { QUADS_UP_TO_2, QUADS_UP_TO_3, QUADS_UP_TO_4 };
 
-/* 1, which the compiler does not know: CTAs are one-dimensional. */
-static __device__ __forceinline__ uint32_t opaque_one() {
-    uint32_t one;
-    asm volatile("mov.u32 %0, %%ntid.y;" : "=r"(one));
-    return one;
-}
-
 /* ---- quads to units ---------------------------------------------------------------------------------------------------------- */
 
 #define SIX_BITS   (64u | 1u << 16)     /* weights of two bytes that give six bits each, */

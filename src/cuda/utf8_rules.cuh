@@ -17,6 +17,13 @@
 
 enum { UTF8_WINDOW_NBYTES = 32, UTF8_WINDOW_WORDS = 8 };
 
+/* 1, which the compiler does not know: CTAs are one-dimensional. */
+static __device__ __forceinline__ uint32_t opaque_one() {
+    uint32_t one;
+    asm volatile("mov.u32 %0, %%ntid.y;" : "=r"(one));
+    return one;
+}
+
 /* ---- planes ------------------------------------------------------------------------------------------------------------------ */
 
 struct BitPlanes {

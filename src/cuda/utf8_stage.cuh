@@ -132,18 +132,40 @@ static __device__ __forceinline__ void store_bytes(unsigned char *dst, const uns
     }
 }
 
-/* The same from an address that lies to 4 bytes as dst does: words, of which each store of the warp fills one line, and bytes at both ends.
- * Vectors would be fewer, but most runs are short, and up to 15 bytes at either end cost more. */
-static __device__ __forceinline__ void store_staged(unsigned char *dst, const unsigned char *s_src, uint32_t nbytes, int lane) {
-    const uint32_t head = min((uint32_t)(0 - (uintptr_t)dst) % 4, nbytes), nwords = (nbytes - head) / 4, tail = head + 4 * nwords;
-    if (lane < (int)head) dst[lane] = s_src[lane];
-    if (lane < (int)(nbytes - tail)) dst[tail + (uint32_t)lane] = s_src[tail + (uint32_t)lane];
-    uint32_t *const words = (uint32_t *)(dst + head);
-    const uint32_t *const from = (const uint32_t *)(s_src + head);
-    int i = lane - (int)((uintptr_t)words / 4 % 32);
-    if (i >= 0 && i < (int)nwords) __stcs(words + i, from[i]);
-#pragma unroll 4
-    for (i += 32; i < (int)nwords; i += 32) __stcs(words + i, from[i]);
+/* By all lanes of a warp: bytes [begin, end) of a stage to the same places of `line`; both are aligned to 16. Vectors, and a byte a lane at
+ * either end. */
+static __device__ __forceinline__ void store_staged(unsigned char *line, const unsigned char *s_stage, uint32_t begin, uint32_t end,
+                                                    int lane) {
+    const uint32_t first = (begin + 15) / 16, last = max(end / 16, first), at_end = last * 16 + (uint32_t)lane - 16;
+    const uint32_t odd = lane < 16 ? begin / 16 * 16 + (uint32_t)lane : at_end;
+    for (uint32_t i = first + (uint32_t)lane; i < last; i += 32) __stcs((uint4 *)line + i, ((const uint4 *)s_stage)[i]);
+    if (odd >= begin && odd < end && (lane >= 16 || odd < first * 16)) line[odd] = s_stage[odd];
 }
+
+/* Bytes of output that a warp has staged, `skew` bytes into its stage, so that stage and output are aligned alike. */
+struct StagedRun {
+    unsigned char *line, *s_stage; /* aligned to 16 */
+    uint64_t room;                 /* of the output, from the first byte on */
+    uint32_t skew, nbytes;
+
+    /* at: where in the output the first byte goes. */
+    __device__ __forceinline__ StagedRun(const Utf8Args &args, uint64_t at, unsigned char *stage)
+        : line(args.out + at), s_stage(stage), room(args.capacity > at ? args.capacity - at : 0), skew((uint32_t)((uintptr_t)line % 16)),
+          nbytes(0) {
+        line -= skew;
+    }
+    __device__ __forceinline__ unsigned char *end() const { return s_stage + skew + nbytes; }
+
+    /* By all lanes: stores what there is room for; what is staged next follows it. */
+    __device__ __forceinline__ void leave(int lane) {
+        __syncwarp(); /* the bytes are there */
+        store_staged(line, s_stage, skew, skew + (uint32_t)min((uint64_t)nbytes, room), lane);
+        __syncwarp(); /* they have been read */
+        room -= min((uint64_t)nbytes, room);
+        line += (skew + nbytes) / 16 * 16;
+        skew = (skew + nbytes) % 16;
+        nbytes = 0;
+    }
+};
 
 #endif

@@ -1,5 +1,6 @@
 /* test_cuda_utf8.c: text in CUDA graphs that are replayed on changing data, with plain calls in between: what a call leaves in control
- * memory must be as the next one wants it, whether it found ill-formed text or none. */
+ * memory must be as the next one wants it, whether it found ill-formed text or none. And surrogate pairs that lie across the edges of what
+ * warps and CTAs take on. */
 #include <cuda_runtime_api.h>
 
 #include "device.h"
@@ -79,6 +80,24 @@ static void test_graph(struct text_case *t) {
     CUDA_OK(cudaGraphDestroy(graph));
 }
 
+/* Surrogate pairs across every edge of vectors, rows, chunks and tiles, of 1024 units and more; and some edges that have one half only. */
+static void test_pairs_at_edges(struct text_case *t) {
+    enum { CHUNK = 1024, WAYS = 3 };
+    static const char *const ways[WAYS] = {"whole", "without low ones", "without high ones"};
+    static unsigned char in[4 * TEXT_N];
+    for (int i = 0; i < 3 * WAYS; i++) {
+        const int way = i % WAYS;
+        t->c.options.on_error = (upsweep_on_error)(i / WAYS);
+        case_begin("pairs at edges %s, mode %d", ways[way], i / WAYS);
+        oracle_put(in, 'a', t->c.from);
+        for (int k = 1; k + 1 < TEXT_N; k += 2) oracle_put(in + 2 * k, 0x10000 + (uint32_t)k, t->c.from);
+        for (int edge = 5 * CHUNK; way > 0 && edge < TEXT_N; edge += 5 * CHUNK) oracle_put(in + 2 * (edge - way + 1), 'b', t->c.from);
+        CHECK_OK(upsweep_upload(t->ctx, t->in, in, sizeof in));
+        convert(t);
+        check_results(t, in);
+    }
+}
+
 static void test_path(int path) {
     struct text_case t = {.ctx = NULL};
     CUDA_OK(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
@@ -92,6 +111,7 @@ static void test_path(int path) {
         t.c = conversions[i];
         case_begin("graph of %s to %s on path '%s'", upsweep_encoding_name(t.c.from), upsweep_encoding_name(t.c.to), path_names[path]);
         test_graph(&t);
+        if (t.c.from == UPSWEEP_UTF16LE) test_pairs_at_edges(&t);
     }
     upsweep_free(t.ctx, t.in);
     upsweep_free(t.ctx, t.out);

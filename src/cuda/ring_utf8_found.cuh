@@ -1,0 +1,55 @@
+/* ring_utf8_found.cuh: what ring passes over text have found, and who writes the report.
+ *
+ * Each CTA keeps it in shared memory while it lasts. When all its roles are done, one thread adds it to the tally in control memory and
+ * then arrives there; whoever arrives last writes the report. That one thread has both the additions and the arrival, with a fence
+ * between: what other threads of the CTA have done comes before by the barrier that they leave through. */
+#ifndef UPSWEEP_RING_UTF8_FOUND_CUH
+#define UPSWEEP_RING_UTF8_FOUND_CUH
+
+#include "utf8_report.cuh"
+
+struct RingUtf8Found {
+    TextSpan span;
+    uint32_t bad_sequences, bad_units;
+    unsigned long long error_at;    /* where the first ill-formed sequence begins; UTF8_NOWHERE */
+    unsigned long long error_units; /* strict decoding: what it becomes is this code unit of the output; UTF8_NOWHERE */
+};
+
+static __device__ __forceinline__ RingUtf8Found &ring_utf8_found() {
+    __shared__ RingUtf8Found s_found;
+    return s_found;
+}
+
+/* By one thread, before the others look at it. */
+static __device__ __forceinline__ void ring_utf8_begin(const Utf8Args &args) {
+    ring_utf8_found() = {whole_span(args), 0, 0, UTF8_NOWHERE, UTF8_NOWHERE};
+}
+
+static __device__ inline void ring_utf8_conclude(const Utf8Args &args, volatile Utf8Tally *tally) {
+    __threadfence(); /* what came before the other arrivals is seen from here on */
+    const uint64_t error_units = UTF8_NOWHERE - tally->before_error_units;
+    write_report(args, error_units != UTF8_NOWHERE ? error_units : tally->needed, tally->bad_sequences, tally->bad_units,
+                 UTF8_NOWHERE - tally->before_error);
+    tally->needed = 0;
+    tally->bad_sequences = 0;
+    tally->bad_units = 0;
+    tally->before_error = 0;
+    tally->before_error_units = 0;
+    tally->arrived = 0;
+}
+
+/* By one thread, when all others of its CTA are done. CTA 0 has stored what is needed. */
+static __device__ inline void ring_utf8_leave(const Utf8Args &args) {
+    const RingUtf8Found &found = ring_utf8_found();
+    Utf8Tally *const tally = args.tally;
+    if (found.bad_sequences != 0) {
+        atomicAdd(&tally->bad_sequences, (unsigned long long)found.bad_sequences);
+        atomicAdd(&tally->bad_units, (unsigned long long)found.bad_units);
+        atomicMax(&tally->before_error, (unsigned long long)(UTF8_NOWHERE - found.error_at));
+        atomicMax(&tally->before_error_units, (unsigned long long)(UTF8_NOWHERE - found.error_units));
+    }
+    __threadfence(); /* the tally, and in CTA 0 what is needed, must be there when the arrival is */
+    if (atomicAdd(&tally->arrived, 1ull) + 1 == gridDim.x) ring_utf8_conclude(args, tally);
+}
+
+#endif
