@@ -41,7 +41,7 @@ static int32_t next_of_utf8(const uint8_t *in, uint64_t *i, uint64_t end) {
     return code;
 }
 
-static inline uint16_t swap_if(uint16_t unit, bool big_endian) { return big_endian ? (uint16_t)(unit << 8 | unit >> 8) : unit; }
+static inline uint16_t swap_if(uint16_t unit, bool big_endian) { return big_endian ? __builtin_bswap16(unit) : unit; }
 
 static int32_t next_of_utf16(const uint16_t *in, uint64_t *i, uint64_t end, bool big_endian) {
     const uint16_t unit = swap_if(in[(*i)++], big_endian);
