@@ -60,18 +60,25 @@ static inline bool utf16_is_swapped(upsweep_encoding encoding) {
 }
 
 /* Takes the ill-formed sequences that end within a window into *bad. `owned` are the bits that count; bit UTF8_BEFORE is byte `at` of the
- * piece. Where the first one begins is looked for once. */
-ALWAYS_INLINE void utf8_take_bad(struct utf8_bad *bad, const struct utf8_ends *ends, uint64_t owned, size_t at) {
-    const uint64_t found = ends->bad & owned;
-    if (__builtin_expect(found == 0, 1)) return;
-    const uint64_t nfound = (uint64_t)__builtin_popcountll(found);
+ * piece. Where the first one begins is looked for once. No branch on whether there are any: returns that. */
+ALWAYS_INLINE bool utf8_take_any_bad(struct utf8_bad *bad, const struct utf8_ends *ends, uint64_t owned, size_t at) {
+    const uint64_t found = ends->bad & owned, nfound = (uint64_t)__builtin_popcountll(found);
     bad->sequences += nfound;
     bad->units += nfound + (uint64_t)__builtin_popcountll(ends->bad_2 & owned) + (uint64_t)__builtin_popcountll(ends->bad_3 & owned);
-    if (bad->first == SIZE_MAX) {
+    if (bad->first == SIZE_MAX && found != 0) {
         const uint64_t end = found & (0 - found);
         bad->first = at + (size_t)__builtin_ctzll(end) - UTF8_BEFORE - ((end & ends->bad_2) != 0) - ((end & ends->bad_3) != 0);
     }
+    return found != 0;
 }
+
+/* The same, where few windows have any. */
+ALWAYS_INLINE bool utf8_take_bad(struct utf8_bad *bad, const struct utf8_ends *ends, uint64_t owned, size_t at) {
+    return __builtin_expect((ends->bad & owned) != 0, 0) && utf8_take_any_bad(bad, ends, owned, at);
+}
+
+/* Ill-formed windows of late, a bit each; after one, the 16 behind it are looked at warily. */
+#define UTF8_WARY (UINT32_C(1) << 15)
 
 /* The bits of a window that belong to a piece of which `left` bytes are left. */
 ALWAYS_INLINE uint64_t utf8_owned(size_t left) { return (left >= UTF8_OWNED ? UTF8_OWNED_BITS : ((uint64_t)1 << left) - 1) << UTF8_BEFORE; }
