@@ -43,8 +43,13 @@ static bool run_validate(struct call *call) {
     return true;
 }
 
+/* The library's count says how many code points a conversion gives, whatever the text is; count_utf8() alone counts all bytes that are no
+ * continuations. */
 static bool run_count(struct call *call) {
-    call->report->needed = simdutf::count_utf8(static_cast<const char *>(call->in), static_cast<size_t>(call->nitems));
+    const char *in = static_cast<const char *>(call->in);
+    const size_t n = static_cast<size_t>(call->nitems);
+    if (!simdutf::validate_utf8(in, n)) return false;
+    call->report->needed = simdutf::count_utf8(in, n);
     return true;
 }
 

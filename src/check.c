@@ -105,11 +105,11 @@ upsweep_status check_order(upsweep_context *ctx, upsweep_type type, const upswee
 
 upsweep_status check_utf8_options(upsweep_context *ctx, const upsweep_utf8_options *options, bool decode, struct utf8_args *args) {
     const upsweep_utf8_options o = options != NULL ? *options : (upsweep_utf8_options){.encoding = UPSWEEP_UTF32};
-    if (upsweep_encoding_name(o.encoding) == NULL)
+    if ((unsigned)o.encoding >= UPSWEEP_ENCODING_COUNT)
         return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: encoding %d is not in the table", (int)o.encoding);
     if (!decode && o.encoding == UPSWEEP_UTF8)
         return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: encoding from UTF-8 is what upsweep_utf8_decode() to UTF-8 does");
-    if (upsweep_on_error_name(o.on_error) == NULL)
+    if ((unsigned)o.on_error >= UPSWEEP_ON_ERROR_COUNT)
         return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: on_error %d is not in the table", (int)o.on_error);
     if (o.more > 1 || o.skip_bom > 1)
         return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "options: %s must be 0 or 1", o.more > 1 ? "more" : "skip_bom");

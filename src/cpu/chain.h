@@ -35,7 +35,8 @@ struct chain_policy {
     uint64_t (*combine)(const void *arg, uint64_t carry, uint64_t aggregate);
     /* Completes a block that the same task has just reduced. */
     void (*finish)(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate);
-    /* All three at once, when the carry is known beforehand: returns the carry after the block, the same bits as combine's. */
+    /* All three at once, when the carry is known beforehand: returns the carry after the block, the same bits as combine's.
+     * NULL if the policy is never run with one task. */
     uint64_t (*pass)(const void *arg, uint64_t first, size_t n, uint64_t carry);
 };
 

@@ -34,17 +34,16 @@ enum {
 
 #define NOWHERE UINT64_MAX
 
-/* What a task has found; places are in the whole text. Each has a cache line of its own. */
+/* What a task has found; places are in the whole text. */
 struct findings {
-    _Alignas(64) uint64_t bad_sequences;
-    uint64_t bad_units;
+    uint64_t bad_sequences, bad_units;
     uint64_t error_at;         /* NOWHERE: none */
     uint64_t written_at_error; /* strict: code units of output before it */
 };
 
 struct task_memory {
-    struct findings findings;
-    unsigned char stage[STAGE_NBYTES];
+    _Alignas(64) struct findings findings; /* in a cache line of its own */
+    _Alignas(64) unsigned char stage[STAGE_NBYTES];
 };
 
 struct utf8_run {
@@ -59,7 +58,6 @@ struct utf8_run {
     uint64_t piece_units;         /* the longest piece */
     bool replace, strict;
     struct task_memory *tasks; /* [ntasks]; NULL with one task */
-    struct findings *own;      /* of the only task, if tasks is NULL */
 };
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
@@ -232,16 +230,8 @@ static void finish_block(const void *arg, uint32_t task, uint64_t first, size_t 
     settle_block(run, &own->findings, range_of_block(run, first, n), carry);
 }
 
-static uint64_t pass_block(const void *arg, uint64_t first, size_t n, uint64_t carry) {
-    const struct utf8_run *run = arg;
-    const struct range r = range_of_block(run, first, n);
-    const uint64_t room = room_after(run, carry), used = run->args->capacity - room;
-    const uint64_t units = convert(run, out_place(run, run->args->out, used), room, r, run->own);
-    settle_block(run, run->own, r, carry);
-    return carry + units;
-}
-
-static const struct chain_policy policy = {reduce_block, add_units, finish_block, pass_block};
+/* For several tasks; one task converts all of the text at once. */
+static const struct chain_policy policy = {reduce_block, add_units, finish_block, NULL};
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
 
@@ -254,8 +244,9 @@ static uint64_t bom_units(const struct utf8_args *args) {
                 [UPSWEEP_UTF16BE] = {{0xFE, 0xFF}, 2, 1},
                 [UPSWEEP_UTF8] = {{0xEF, 0xBB, 0xBF}, 3, 3}};
     const uint32_t code = 0xFEFF;
+    if (!args->skip_bom) return 0;
     const void *bom = args->from == UPSWEEP_UTF32 ? (const void *)&code : boms[args->from].bytes;
-    if (!args->skip_bom || args->n < boms[args->from].units || memcmp(args->in, bom, boms[args->from].nbytes) != 0) return 0;
+    if (args->n < boms[args->from].units || memcmp(args->in, bom, boms[args->from].nbytes) != 0) return 0;
     return boms[args->from].units;
 }
 
@@ -290,18 +281,31 @@ static upsweep_text_error error_of(const struct utf8_run *run, uint64_t at) {
     return lead == 0xED ? UPSWEEP_TEXT_SURROGATE : lead == 0xF4 ? UPSWEEP_TEXT_TOO_LARGE : UPSWEEP_TEXT_OVERLONG;
 }
 
-/* What all tasks have found together: sums, and the first error. */
-static struct findings merge(const struct utf8_run *run, uint32_t ntasks) {
-    struct findings all = *run->own;
-    for (uint32_t t = 0; t < ntasks && run->tasks != NULL; t++) {
+/* Adds what all tasks have found: sums, and the first error. */
+static void merge(const struct utf8_run *run, uint32_t ntasks, struct findings *all) {
+    for (uint32_t t = 0; t < ntasks; t++) {
         const struct findings *f = &run->tasks[t].findings;
-        all.bad_sequences += f->bad_sequences;
-        all.bad_units += f->bad_units;
-        if (f->error_at >= all.error_at) continue;
-        all.error_at = f->error_at;
-        all.written_at_error = f->written_at_error;
+        all->bad_sequences += f->bad_sequences;
+        all->bad_units += f->bad_units;
+        if (f->error_at >= all->error_at) continue;
+        all->error_at = f->error_at;
+        all->written_at_error = f->written_at_error;
     }
-    return all;
+}
+
+/* All of the text with one task, or with several. Returns the code units that it becomes. */
+static uint64_t run_all(upsweep_context *ctx, const struct utf8_run *run, uint32_t ntasks, struct findings *found) {
+    const struct range all = {0, run->n};
+    if (run->n == 0) return 0;
+    if (ntasks == 1) {
+        const uint64_t units = convert(run, run->args->out, run->args->capacity, all, found);
+        if (run->args->map != NULL) write_map(run, 0, all);
+        return units;
+    }
+    for (uint32_t t = 0; t < ntasks; t++) run->tasks[t].findings = *found;
+    const uint64_t units = chain_run(ctx, &policy, run, run->n, BLOCK_UNITS, 0, ntasks);
+    merge(run, ntasks, found);
+    return units;
 }
 
 static void write_report(const struct utf8_run *run, const struct findings *found, uint64_t units) {
@@ -332,16 +336,16 @@ uint64_t cpu_utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes) 
 
 upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args) {
     static const uint64_t no_text;
-    const uint32_t ntasks = chain_ntasks(ctx, args->n, upsweep_encoding_nbytes(args->from));
-    struct findings own = {.error_at = NOWHERE};
+    const uint32_t ntasks = chain_ntasks(ctx, args->n, encoding_nbytes(args->from));
+    struct findings found = {.error_at = NOWHERE};
     struct utf8_run run = {
         .args = args,
         .kernels = cpu_utf8_kernels(ctx),
         .flush = args->n >= STREAM_UNITS ? cpu_kernels(ctx)->stream_copy : plain_copy,
         .in = args->n > 0 ? args->in : &no_text,
         .nskipped = bom_units(args),
-        .in_nbytes = upsweep_encoding_nbytes(args->from),
-        .out_nbytes = upsweep_encoding_nbytes(args->to),
+        .in_nbytes = encoding_nbytes(args->from),
+        .out_nbytes = encoding_nbytes(args->to),
         .most = args->to != UPSWEEP_UTF8                                    ? 1
                 : args->from == UPSWEEP_UTF32 || args->from == UPSWEEP_UTF8 ? 4 /* of code points, by way of which text is cleaned */
                                                                             : 3,
@@ -352,15 +356,11 @@ upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args) {
         .replace = args->on_error == UPSWEEP_REPLACE,
         .strict = args->on_error == UPSWEEP_STRICT,
         .tasks = ntasks > 1 ? ctx->scratch : NULL,
-        .own = &own,
     };
     run.in += run.nskipped * run.in_nbytes;
     run.n = args->n - run.nskipped;
     if (args->more) run.n -= unfinished_units(run.in, run.n, args->from);
-    for (uint32_t t = 0; t < ntasks && run.tasks != NULL; t++) run.tasks[t].findings = own;
-    uint64_t units = 0;
-    if (run.n > 0) units = ntasks > 1 ? chain_run(ctx, &policy, &run, run.n, BLOCK_UNITS, 0, ntasks) : pass_block(&run, 0, run.n, 0);
-    const struct findings all = merge(&run, ntasks);
-    write_report(&run, &all, units);
+    const uint64_t units = run_all(ctx, &run, ntasks, &found);
+    write_report(&run, &found, units);
     return UPSWEEP_OK;
 }
