@@ -1,8 +1,8 @@
 /* utf8.c: UTF-8 to and from UTF-16 and UTF-32 on the CPU: the chained pass of chain.h, whose carry is the code units written so far.
  *
  *     block    32 Ki code units of input, moved back by up to 3 so that no sequence is cut; with one task, all of the text
- *     piece    what one call of a kernel converts: as much as the room in the output is sure to hold; strict: 64 Ki, as what follows an
- *              error is converted in vain; where little room is left, 1 Ki, by way of the stack
+ *     piece    what one call of a kernel converts: as much as the room in the output is sure to hold; strict: no more than has been
+ *              converted before, as what follows an error is converted in vain; where little room is left, 1 Ki, by way of the stack
  *     kernel   decode, encode, measure (utf8_kernels.h). Cleaning takes several, in pieces that stay in L1: measure; copy if all is good,
  * else decode to code points, then encode
  *
@@ -21,7 +21,7 @@
 enum {
     WORST_NBYTES = 4, /* what a code unit can become */
     BLOCK_UNITS = CHAIN_BLOCK_NBYTES / WORST_NBYTES,
-    STRICT_UNITS = 65536,
+    STRICT_UNITS = 16384,
     CLEAN_UNITS = 4096, /* a buffer of 16 KiB on the stack */
     STAGED_UNITS = 1024,
     SHARED_UNITS = 4096, /* with several threads: while one piece is converted, the next is fetched; no more than CLEAN_UNITS */
@@ -55,7 +55,6 @@ struct utf8_run {
     uint64_t nskipped;            /* code units before `in`, of the mark */
     size_t in_nbytes, out_nbytes; /* of a code unit */
     size_t most;                  /* code units of output that one of input can become */
-    uint64_t piece_units;         /* the longest piece */
     bool replace, strict;
     struct task_memory *tasks; /* [ntasks]; NULL with one task */
 };
@@ -160,14 +159,24 @@ static void prefetch_text(const struct utf8_run *run, uint64_t first, uint64_t e
     for (size_t at = 0; at < (size_t)(end - first) * run->in_nbytes; at += LINE_NBYTES) __builtin_prefetch(in + at);
 }
 
+/* The most code units to convert at once, when some are done. */
+static uint64_t longest_piece(const struct utf8_run *run, uint64_t done) {
+    if (run->tasks != NULL) return SHARED_UNITS;
+    if (run->args->from == run->args->to && run->args->out != NULL) return CLEAN_UNITS;
+    if (!run->strict) return UINT64_MAX;
+    return done > STRICT_UNITS ? done : STRICT_UNITS;
+}
+
 /* Converts a range of the text, as far as there is room, and takes what it finds into *found; written_at_error is from the beginning of the
  * range. Returns the code units that the range becomes. */
 static uint64_t convert(const struct utf8_run *run, unsigned char *out, uint64_t room, struct range r, struct findings *found) {
+    const uint64_t start = r.first;
     uint64_t written = 0;
     while (r.first < r.end && !(run->strict && found->error_at != NOWHERE)) {
         const uint64_t used = written < room ? written : room, sure = sure_to_fit(run, out, room - used);
         const bool staged = sure < STAGED_UNITS && sure < r.end - r.first;
-        const uint64_t most = staged ? STAGED_UNITS : sure < run->piece_units ? sure : run->piece_units;
+        const uint64_t longest = longest_piece(run, r.first - start);
+        const uint64_t most = staged ? STAGED_UNITS : sure < longest ? sure : longest;
         const uint64_t end = r.end - r.first > most ? cut(run, r.first + most) : r.end;
         const struct piece p = {run->in + (size_t)r.first * run->in_nbytes, (size_t)(end - r.first)};
         if (run->tasks != NULL) prefetch_text(run, end, r.end - end < most ? r.end : end + most);
@@ -349,10 +358,6 @@ upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args) {
         .most = args->to != UPSWEEP_UTF8                                    ? 1
                 : args->from == UPSWEEP_UTF32 || args->from == UPSWEEP_UTF8 ? 4 /* of code points, by way of which text is cleaned */
                                                                             : 3,
-        .piece_units = ntasks > 1                                                                    ? SHARED_UNITS
-                       : args->to == UPSWEEP_UTF8 && args->from == UPSWEEP_UTF8 && args->out != NULL ? CLEAN_UNITS
-                       : args->on_error == UPSWEEP_STRICT                                            ? STRICT_UNITS
-                                                                                                     : UINT64_MAX,
         .replace = args->on_error == UPSWEEP_REPLACE,
         .strict = args->on_error == UPSWEEP_STRICT,
         .tasks = ntasks > 1 ? ctx->scratch : NULL,

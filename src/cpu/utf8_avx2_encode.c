@@ -68,6 +68,25 @@ ALWAYS_INLINE uint8_t *encode_8_short(uint8_t *out, __m128i codes) {
     return store_used(out, _mm_blendv_epi8(codes, both, of_2), (uint32_t)_mm_movemask_epi8(used));
 }
 
+/* Eight code points from 800 to FFFF. Writes a full vector from the twelfth byte on. */
+ALWAYS_INLINE uint8_t *encode_8_long(uint8_t *out, __m256i codes) {
+    const __m256i first_3_of_4 = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m256i middle = _mm256_and_si256(_mm256_slli_epi32(codes, 2), _mm256_set1_epi32(0x3F00));
+    const __m256i last = _mm256_and_si256(_mm256_slli_epi32(codes, 16), _mm256_set1_epi32(0x3F0000));
+    __m256i bytes = _mm256_or_si256(_mm256_srli_epi32(codes, 12), _mm256_set1_epi32(0x8080E0));
+    bytes = _mm256_shuffle_epi8(_mm256_or_si256(bytes, _mm256_or_si256(middle, last)), first_3_of_4);
+    _mm_storeu_si128((__m128i *)out, _mm256_castsi256_si128(bytes));
+    _mm_storeu_si128((__m128i *)(out + 12), _mm256_extracti128_si256(bytes, 1));
+    return out + 24;
+}
+
+/* Are all of eight units 800 or more, and none of them a surrogate? */
+ALWAYS_INLINE bool are_long(__m128i units) {
+    const __m128i rows = _mm_and_si128(units, _mm_set1_epi16((short)0xF800));
+    const __m128i others = _mm_or_si128(_mm_cmpeq_epi16(rows, _mm_setzero_si128()), _mm_cmpeq_epi16(rows, _mm_set1_epi16((short)0xD800)));
+    return _mm_testz_si128(others, others);
+}
+
 /* Eight code points, of which those with all bits of `ill_formed` set become U+FFFD, or nothing, and those of `own` are there. */
 ALWAYS_INLINE uint8_t *encode_any_8(uint8_t *out, __m256i codes, __m256i ill_formed, __m256i own, bool replace) {
     codes = _mm256_blendv_epi8(codes, _mm256_set1_epi32(0xFFFD), ill_formed);
@@ -105,6 +124,8 @@ size_t utf32_encode_avx2(uint8_t *out, const void *units, size_t n, bool replace
             end += 8;
         } else if (_mm256_testz_si256(codes, _mm256_set1_epi32(~0x7FF))) {
             end = encode_8_short(end, _mm256_castsi256_si128(words));
+        } else if (_mm256_testz_si256(codes, _mm256_set1_epi32(~0xFFFF)) && are_long(_mm256_castsi256_si128(words))) {
+            end = encode_8_long(end, codes);
         } else {
             end = encode_codes_8(end, codes, _mm256_set1_epi32(-1), replace, bad, i);
         }
@@ -165,6 +186,8 @@ ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bo
             end += 8;
         } else if (left >= 8 && _mm_testz_si128(units, _mm_set1_epi16((short)0xF800))) {
             end = encode_8_short(end, units);
+        } else if (left >= 10 && are_long(units)) { /* 30 bytes of room for the 28 that are stored */
+            end = encode_8_long(end, _mm256_cvtepu16_epi32(units));
         } else if (left >= 9 && i > 0) {
             const __m128i before = in_order(_mm_loadu_si128((const __m128i *)(in + i - 1)), swap);
             const __m128i behind = in_order(_mm_loadu_si128((const __m128i *)(in + i + 1)), swap);

@@ -113,7 +113,7 @@ ALWAYS_INLINE uint8_t *encode_any_16(uint8_t *out, __m512i codes, __mmask16 own,
     if (__builtin_expect(ill_formed != 0, 0)) {
         take_bad(bad, ill_formed, at);
         codes = _mm512_mask_set1_epi32(codes, ill_formed, 0xFFFD);
-        if (!replace) own = (__mmask16)(own & ~ill_formed);
+        if (!replace) own = _kandn_mask16(ill_formed, own);
     }
     return encode_16(out, codes, own, exact);
 }
@@ -139,7 +139,7 @@ size_t utf32_encode_avx512(uint8_t *out, const void *units, size_t n, bool repla
         }
     }
     for (; i < n; i += 16) {
-        const __mmask16 own = n - i >= 16 ? 0xFFFF : (__mmask16)((1u << (n - i)) - 1);
+        const __mmask16 own = (__mmask16)(n - i >= 16 ? 0xFFFFu : (1u << (n - i)) - 1);
         end = encode_any_16(end, _mm512_maskz_loadu_epi32(own, in + i), own, replace, bad, i, true);
     }
     return (size_t)(end - out);

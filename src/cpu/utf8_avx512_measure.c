@@ -121,7 +121,8 @@ static inline bool is_ascii_256(const uint8_t *p) {
 /* ---- all text ---------------------------------------------------------------------------------------------------------------- */
 
 static void measure_window(const uint8_t *in, size_t i, size_t n, struct utf8_good *good, struct utf8_bad *bad) {
-    const struct window w = load_window_within(in, n, (ptrdiff_t)i - UTF8_BEFORE);
+    const bool inside = i >= 6 && n - i >= 64;
+    const struct window w = inside ? load_window(in + i - UTF8_BEFORE) : load_window_within(in, n, (ptrdiff_t)i - UTF8_BEFORE);
     const uint64_t owned = utf8_owned(n - i);
     const struct utf8_ends ends = utf8_find_ends(classify(&w));
     good->sequences += (uint64_t)_mm_popcnt_u64((ends.ascii | ends.of_2 | ends.of_3 | ends.of_4) & owned);

@@ -1,4 +1,4 @@
-/* utf8_portable.c: the table of UTF-8 kernels in plain C: eight bytes at a time while they are ASCII, else sequence after sequence.
+/* utf8_portable.c: the table of UTF-8 kernels in plain C: eight code units at a time while they are ASCII, else sequence after sequence.
  *
  * It is what machines without vectors run, and the plainest statement of what the others must do. */
 #include <string.h>
@@ -17,6 +17,23 @@ static inline void take_bad(struct utf8_bad *bad, size_t at, size_t length) {
     if (bad->first == SIZE_MAX) bad->first = at;
     bad->sequences++;
     bad->units += length;
+}
+
+/* Four bytes, the first one on top. */
+static inline uint32_t load_4(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
+
+/* If four bytes begin with a sequence of two, three or four, its code point; 0 if they do not or it is not well-formed. */
+static inline uint32_t code_of_2(uint32_t bytes) {
+    const uint32_t code = (bytes >> 18 & 0x7C0) | (bytes >> 16 & 0x3F);
+    return (bytes & 0xE0C00000) == 0xC0800000 && code >= 0x80 ? code : 0;
+}
+static inline uint32_t code_of_3(uint32_t bytes) {
+    const uint32_t code = (bytes >> 12 & 0xF000) | (bytes >> 10 & 0xFC0) | (bytes >> 8 & 0x3F);
+    return (bytes & 0xF0C0C000) == 0xE0808000 && code >= 0x800 && code - 0xD800 >= 0x800 ? code : 0;
+}
+static inline uint32_t code_of_4(uint32_t bytes) {
+    const uint32_t code = (bytes >> 6 & 0x1C0000) | (bytes >> 4 & 0x3F000) | (bytes >> 2 & 0xFC0) | (bytes & 0x3F);
+    return (bytes & 0xF8C0C0C0) == 0xF0808080 && code - 0x10000 < 0x100000 ? code : 0;
 }
 
 /* ---- decode ------------------------------------------------------------------------------------------------------------------ */
@@ -48,6 +65,16 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
             k += 8;
             continue;
         }
+        if (in[i] < 0x80) {
+            k += put(out, k, in[i++], to);
+            continue;
+        }
+        const size_t start = i;
+        uint32_t code; /* text mostly goes on with the length that it had */
+        for (; n - i >= 4 && (code = code_of_2(load_4(in + i))) != 0; i += 2) k += put(out, k, code, to);
+        for (; n - i >= 4 && (code = code_of_3(load_4(in + i))) != 0; i += 3) k += put(out, k, code, to);
+        for (; n - i >= 4 && (code = code_of_4(load_4(in + i))) != 0; i += 4) k += put(out, k, code, to);
+        if (i > start) continue;
         bool good;
         const size_t length = utf8_sequence(in + i, n - i, &good);
         if (!good) take_bad(bad, i, length);
@@ -75,6 +102,16 @@ static struct utf8_good measure(const uint8_t *in, size_t n, struct utf8_bad *ba
             i += 8;
             continue;
         }
+        if (in[i] < 0x80) {
+            found.sequences++;
+            i++;
+            continue;
+        }
+        const size_t start = i;
+        for (; n - i >= 4 && code_of_2(load_4(in + i)) != 0; i += 2) found.sequences++;
+        for (; n - i >= 4 && code_of_3(load_4(in + i)) != 0; i += 3) found.sequences++;
+        for (; n - i >= 4 && code_of_4(load_4(in + i)) != 0; i += 4) found.sequences++, found.of_4++;
+        if (i > start) continue;
         bool good;
         const size_t length = utf8_sequence(in + i, n - i, &good);
         if (!good) take_bad(bad, i, length);
@@ -92,16 +129,38 @@ static inline size_t put_utf8(uint8_t *out, uint32_t code) {
         out[0] = (uint8_t)code;
         return 1;
     }
-    const size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = length - 1; i > 0; i--, code >>= 6) out[i] = (uint8_t)(0x80 | (code & 0x3F));
-    out[0] = (uint8_t)(0xF00u >> length | code); /* as many ones as bytes, then a zero: C0, E0, F0 in the low byte */
-    return length;
+    if (code < 0x800) {
+        out[0] = (uint8_t)(0xC0 | code >> 6);
+        out[1] = (uint8_t)(0x80 | (code & 0x3F));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | code >> 12);
+        out[1] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (code & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | code >> 18);
+    out[1] = (uint8_t)(0x80 | (code >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (code & 0x3F));
+    return 4;
 }
 
 static size_t encode_utf32(uint8_t *out, const void *units, size_t n, bool replace, struct utf8_bad *bad) {
     const uint32_t *in = units;
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
+        if (n - i >= 8 && in[i] < 0x80) {
+            uint32_t any = 0;
+            for (size_t j = 0; j < 8; j++) any |= in[i + j];
+            if (any < 0x80) {
+                for (size_t j = 0; j < 8; j++) out[k + j] = (uint8_t)in[i + j];
+                k += 8;
+                i += 7;
+                continue;
+            }
+        }
         const bool good = in[i] <= 0x10FFFF && in[i] - 0xD800 >= 0x800;
         if (!good) take_bad(bad, i, 1);
         if (good || replace) k += put_utf8(out + k, good ? in[i] : REPLACEMENT);
@@ -116,6 +175,16 @@ ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bo
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t unit = swap_16(in[i], swap);
+        if (n - i >= 8 && unit < 0x80) {
+            uint16_t any = 0;
+            for (size_t j = 0; j < 8; j++) any |= in[i + j];
+            if (swap_16(any, swap) < 0x80) {
+                for (size_t j = 0; j < 8; j++) out[k + j] = (uint8_t)swap_16(in[i + j], swap);
+                k += 8;
+                i += 7;
+                continue;
+            }
+        }
         if (is_high(unit) && i + 1 < n && is_low(swap_16(in[i + 1], swap))) {
             k += put_utf8(out + k, 0x10000 + ((unit & 0x3FF) << 10 | (swap_16(in[++i], swap) & 0x3FFu)));
             continue;
