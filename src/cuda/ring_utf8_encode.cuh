@@ -243,8 +243,8 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
 };
 
 static inline bool ring_utf8_encode_suits(const struct cuda_queue *queue, const struct utf8_args *a) {
-    const uint64_t nbytes = a->n * (a->from == UPSWEEP_UTF32 ? 4 : 2);
-    return a->out != NULL && a->n > 0 && should_run_ring(queue, nbytes, RING_UTF8_MIN_NBYTES);
+    const size_t unit_nbytes = a->from == UPSWEEP_UTF32 ? 4 : 2;
+    return a->out != NULL && a->n > 0 && should_run_ring(queue, a->n * unit_nbytes, ring_utf8_encode_min_nbytes(unit_nbytes));
 }
 
 template <int UNIT>

@@ -110,6 +110,7 @@ static inline uint64_t ring_compact_min_nbytes(size_t elem_nbytes) {
     return (elem_nbytes == 1 ? 4ull : elem_nbytes == 2 ? 8ull : elem_nbytes <= 8 ? 12ull : 32ull) << 20;
 }
 enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
-enum { RING_UTF8_MIN_NBYTES = 8 << 20, RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
+enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
+static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 4ull) << 20; }
 
 #endif
