@@ -8,12 +8,13 @@
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh
+ *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *        sort_fill.cuh    of keys of 1 and 2 bytes alone: not moved but counted
  *     3. one CTA          sort_tiny.cuh, or digit by digit sort_small.cuh
  *
- * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep is
- * queued behind every split, for keys that the split is not for. Nothing waits for the device.
+ * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, or
+ * the kernel that splits further, is queued with every split, for keys that the split is not for. Nothing waits for the device.
  *
  * Values of up to 16 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
  * Cost: as the files say. Source: Adinets and Merrill, Onesweep, 2022; Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort
@@ -195,26 +196,45 @@ static cudaError_t clear_headers(const struct sort_job *job, const struct split_
     return cudaMemsetAsync(job->header, 0, cleared, (cudaStream_t)queue->stream);
 }
 
+/* Where in the scratch the lists of what is split further are. */
+static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *base, const struct split_job *split) {
+    struct deep_lists lists = {};
+    lists.control = &split->header->deep;
+    for (int i = 0; i < 2; i++) {
+        lists.segments[i] = (struct deep_segment *)(base + layout->segments[i]);
+        lists.counts[i] = (uint32_t *)(base + layout->counts[i]);
+        lists.to_count[i] = (struct deep_task *)(base + layout->to_count[i]);
+    }
+    lists.to_move = (struct deep_task *)(base + layout->to_move);
+    lists.buckets = (struct deep_bucket *)(base + layout->buckets);
+    lists.bucket_max = split->bucket_max;
+    lists.chunk_items = split->tile_items * SPLIT_CHUNK_TILES;
+    return lists;
+}
+
 /* Indices of 4 bytes leave room for half an item each, so after a second partition the other halves lie in the scratch. */
 template <typename KEY, typename ITEM>
-static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct cuda_queue *queue) {
-    const uint64_t ctas = (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM, rows = (job->n + ctas * SPLIT_THREADS - 1) / (ctas * SPLIT_THREADS);
-    split->tile_items = (uint32_t)min_u64(rows * SPLIT_THREADS, partition_shape<ITEM>::ITEMS);
+static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct deep_scratch *deep, char *scratch,
+                                   const struct cuda_queue *queue) {
+    split->tile_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, partition_shape<ITEM>::ROWS);
     if (sizeof(ITEM) > sizeof(KEY)) {
         split->out = job->values_out;
         split->index_nbytes = job->value_nbytes;
         split->high = (uint32_t *)job->values_tmp;
         split->low = (uint32_t *)job->values_out;
+    } else if (split->coarse_bits > 0) {
+        split->deep = deep_lists_at(deep, scratch, split);
     }
     split->second = split->index_nbytes == 4 ? NULL : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
 }
 
-/* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up. */
+/* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up, or, of keys alone, are
+ * not needed at all. */
 template <typename KEY>
-static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args, void *split_header,
-                             uint32_t word) {
+static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args,
+                             const struct sort_scratch *layout, char *scratch, uint32_t word, bool *done) {
     typedef typename indexed_item<KEY>::type INDEXED;
     struct split_job split = {};
     split.in = job->keys_in;
@@ -223,7 +243,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.n = (uint32_t)job->n;
     split.flip = job->flip;
     split.float_mask = job->float_mask;
-    split.header = (struct split_header *)split_header;
+    split.header = (struct split_header *)(scratch + layout->split);
     if constexpr (sizeof(KEY) < 4) {
         if (!choose_counting<KEY>(&split, queue, args)) return cudaSuccess;
         job->only_if = &split.header->too_big;
@@ -233,8 +253,9 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        if (alone) return launch_split_of<KEY, KEY>(job, &split, queue);
-        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, queue);
+        *done = alone && split.coarse_bits > 0;
+        if (alone) return launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue);
+        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, &layout->deep, scratch, queue);
         const cudaError_t error = clear_headers(job, &split, queue);
         return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;
     }
@@ -258,8 +279,9 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     set_tiles(&job, queue, sizeof(KEY), word);
 
-    cudaError_t error = try_split<KEY>(&job, queue, args, (char *)scratch + layout.split, word);
-    if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
+    bool done = false;
+    cudaError_t error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word, &done);
+    if (error == cudaSuccess && !done) error = launch_onesweep<KEY>(&job, queue, word);
     if (error != cudaSuccess || !is_gathered(args)) return error;
     return launch_gather(&job, args, indices, queue);
 }

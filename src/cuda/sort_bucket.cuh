@@ -38,37 +38,54 @@ template <typename ITEM> static __device__ __forceinline__ ITEM get_item(const s
     return src[place];
 }
 
-/* One CTA a bucket. */
+/* Is some bin deep, and its items not all equal? All items lie in their bins; a deep bin's, one over the other if the bits have no room for
+ * their ranks. Each thread looks at its own. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ bool has_deep_bin(const ITEM (&items)[SHAPE::ROWS], uint32_t n, const ITEM *s_slots, uint32_t first,
+                                                    const uint32_t *s_bins, uint32_t bin_shift, ITEM rank_mask) {
+    bool deep = false;
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) {
+        if (row * SHAPE::THREADS + threadIdx.x >= n) continue;
+        const uint32_t bin = (uint32_t)(items[row] >> bin_shift), start = s_bins[bin];
+        const uint32_t count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
+        if (count <= WINDOW_HALO) continue;
+        deep = deep || count - 1 > rank_mask || ((s_slots[slot_at<ITEM>(first + start)] ^ items[row]) & ~rank_mask) != 0;
+    }
+    return deep;
+}
+
+/* A bucket: n items from src, of which all share some top bits; it goes to the same places of the output. */
+template <typename ITEM> struct found_bucket {
+    const ITEM *src;
+    uint32_t start, n, bits;
+};
+
+/* All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
-__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buckets(const __grid_constant__ struct split_job job) {
+static __device__ __forceinline__ void sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
+                                                   unsigned char *s_memory, uint32_t *s_sums, ITEM *s_some_item) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ uint32_t s_sums[32];
+    const uint32_t bin_shift = max((uint32_t)sizeof(ITEM) * 8 - SHAPE::BIN_BITS, found.bits), start = found.start, n = found.n;
     uint32_t *s_bins = (uint32_t *)s_memory;
     ITEM *s_slots = (ITEM *)(s_memory + SHAPE::BINS_NBYTES);
-    wait_for_predecessor();
-    if (job.header->too_big) return;
-
-    const uint32_t start = job.header->start[blockIdx.x], n = job.header->start[blockIdx.x + 1] - start;
-    if (n == 0) return;
-    const uint32_t bits = job.coarse_bits + job.fine_bits, bin_shift = sizeof(ITEM) * 8 - SHAPE::BIN_BITS;
-    const struct bucket_items<ITEM> bucket = { bits, (ITEM)((ITEM)blockIdx.x << bucket_shift<ITEM>(job)) };
-    const ITEM *src = (const ITEM *)(job.coarse_bits ? job.second : job.tmp);
     ITEM items[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         const uint32_t item = row * THREADS + threadIdx.x;
-        items[row] = item < n ? get_item(job, src, start + item) : (ITEM)0;
+        items[row] = item < n ? get_item(job, found.src, start + item) : (ITEM)0;
     }
+    if (threadIdx.x == 0) *s_some_item = items[0];
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
+    const struct bucket_items<ITEM> bucket = { found.bits, (ITEM)(*s_some_item & ~((ITEM) ~(ITEM)0 >> found.bits)) };
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        items[row] <<= bits;
+        items[row] <<= bucket.bits;
         if (row * THREADS + threadIdx.x < n) items[row] |= atomicAdd(&s_bins[items[row] >> bin_shift], 1) & bucket.rank_mask();
     }
-    __syncthreads();                                                                          /* all counts */
-    const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums)); /* also: all starts */
+    __syncthreads();                                                                    /* all counts */
+    bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums)); /* also: all starts */
 
     /* Slots: a halo, then as many as make out + slot aligned to eight items, then the items, then what the last window looks at. */
     const uint32_t out_nbytes = job.index_nbytes ? job.index_nbytes : (uint32_t)sizeof(KEY);
@@ -76,15 +93,26 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     const uint32_t skew = (uint32_t)((uintptr_t)out / out_nbytes % WINDOW_LANE_KEYS), first = WINDOW_HALO + skew;
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
-    if (!deep) fill_around<THREADS>(s_slots, first, n, nwindows);
+    fill_around<THREADS>(s_slots, first, n, nwindows);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        const uint32_t rank = (uint32_t)(items[row] & bucket.rank_mask()), item = row * THREADS + threadIdx.x;
-        const uint32_t slot = first + (deep ? item : s_bins[items[row] >> bin_shift] + rank);
-        if (item < n) s_slots[deep ? slot : slot_at<ITEM>(slot)] = (ITEM)(items[row] - rank);
+        const uint32_t rank = (uint32_t)(items[row] & bucket.rank_mask());
+        if (row * THREADS + threadIdx.x < n) {
+            s_slots[slot_at<ITEM>(first + s_bins[items[row] >> bin_shift] + rank)] = (ITEM)(items[row] - rank);
+        }
     }
-    __syncthreads(); /* all items are in their bins; or, if some bin is deep, just there */
-    if (deep) sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, bits);
+    __syncthreads();                           /* all items are in their bins */
+    if (bin_shift == found.bits) deep = false; /* all items of a bin are equal */
+    if (deep) deep = __syncthreads_or(has_deep_bin<SHAPE>(items, n, s_slots, first, s_bins, bin_shift, bucket.rank_mask()));
+    if (deep) {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            const uint32_t item = row * THREADS + threadIdx.x;
+            if (item < n) s_slots[first + item] = (ITEM)(items[row] & ~bucket.rank_mask());
+        }
+        __syncthreads(); /* all items are one after the other */
+        sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, bucket.bits);
+    }
 
     const struct key_order<KEY> order(job);
     out -= (uint64_t)first * out_nbytes;
@@ -98,6 +126,32 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
             put_results<uint32_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order);
         else
             put_results<uint64_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order);
+    }
+}
+
+/* One CTA a bucket of the split; or, if some were too big, all buckets that are on the list. */
+template <typename KEY, typename ITEM, typename SHAPE>
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buckets(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ uint32_t s_sums[32];
+    __shared__ ITEM s_some_item;
+    wait_for_predecessor();
+    const bool listed = job.header->too_big != ALL_FIT;
+    const uint32_t nlisted = job.header->deep.nbuckets, nbuckets = listed ? nlisted : gridDim.x;
+    for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
+        struct found_bucket<ITEM> found = {
+            (const ITEM *)(job.coarse_bits ? job.second : job.tmp), 0, 0, job.coarse_bits + job.fine_bits
+        };
+        if (listed) {
+            const struct deep_bucket bucket = job.deep.buckets[number];
+            found = {(const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp), bucket.start, bucket.n, bucket.depth};
+        } else {
+            found.start = job.header->start[number];
+            found.n = job.header->start[number + 1] - found.start;
+        }
+        if (found.n > 0) sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_sums, &s_some_item);
+        if (!listed) return;
+        __syncthreads(); /* nobody needs the shared memory any more */
     }
 }
 

@@ -8,7 +8,8 @@
 
 #include "sort_split.cuh"
 
-/* The value at a place of the output, the last whose run starts there or before; 256 threads try a step each, all call it. */
+/* The value at a place of the output, the last whose run starts there or before; 256 threads try a step each, all call it. Of fewer than
+ * 256 values it is not looked for, but known not to be below 0. */
 static __device__ __forceinline__ uint32_t find_value(const uint32_t *start, uint32_t nvalues, uint32_t place) {
     uint32_t low = 0;
     for (uint32_t step = nvalues / 256; step > 0; step /= 256) {
@@ -30,22 +31,18 @@ static __device__ __forceinline__ uint32_t find_value_between(const uint32_t *st
     return low;
 }
 
-template <typename KEY> __global__ void __launch_bounds__(FILL_THREADS) split_fill(const __grid_constant__ struct split_job job) {
-    constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY), PER_CTA = FILL_THREADS * FILL_VECTORS * PER_VECTOR;
-    wait_for_predecessor();
-    if (job.header->too_big) return;
-    /* Vectors are aligned in memory: the first may begin before the output, the last end after it. */
-    KEY *out = (KEY *)job.out;
-    const uint32_t skew = (uint32_t)((uintptr_t)out % 16 / sizeof(KEY)), slot = blockIdx.x * PER_CTA; /* place + skew */
-    if (slot >= job.n + skew) return;
-    const uint32_t begin = slot > skew ? slot - skew : 0, end = min(slot + PER_CTA - skew, job.n);
-    const uint32_t *start = job.header->start, nvalues = 1u << job.fine_bits;
-    const uint32_t first = find_value(start, nvalues, begin), last = find_value(start, nvalues, end - 1);
-    const struct key_order<KEY> order(job);
-    for (uint32_t i = threadIdx.x * PER_VECTOR; i < PER_CTA; i += FILL_THREADS * PER_VECTOR) {
-        const uint32_t vector_begin = max(slot + i, skew) - skew, vector_end = min(slot + i + PER_VECTOR - skew, job.n);
-        if (vector_begin >= vector_end) break;
-        uint32_t value = find_value_between(start, first, last, vector_begin), next = start[value + 1];
+/* Writes out[begin, end), by all THREADS threads of a CTA: value v, in an image above `shift` bits and beside the prefix, from start[v] on.
+ */
+template <int THREADS, typename KEY>
+static __device__ __forceinline__ void fill_stretch(KEY *out, uint32_t begin, uint32_t end, const uint32_t *start, uint32_t nvalues,
+                                                    const struct key_order<KEY> &order, KEY prefix, uint32_t shift) {
+    constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY);
+    const uint32_t skew = (uint32_t)((uintptr_t)(out + begin) % 16 / sizeof(KEY)); /* vectors are aligned: the first may begin before */
+    const uint32_t first = find_value(start, nvalues, begin);
+    const uint32_t last = nvalues < 256 ? nvalues - 1 : find_value(start, nvalues, end - 1);
+    for (uint32_t i = threadIdx.x * PER_VECTOR; i < end - begin + skew; i += THREADS * PER_VECTOR) {
+        const uint32_t vector_begin = begin + max(i, skew) - skew, vector_end = min(begin + i + PER_VECTOR - skew, end);
+        uint32_t value = find_value_between(start, first, last, vector_begin), next = value < last ? start[value + 1] : end;
         union {
             uint4 word;
             KEY key[PER_VECTOR];
@@ -53,8 +50,11 @@ template <typename KEY> __global__ void __launch_bounds__(FILL_THREADS) split_fi
 #pragma unroll
         for (uint32_t k = 0; k < PER_VECTOR; k++) {
             const uint32_t place = vector_begin + k;
-            while (next <= place && value < last) next = start[++value + 1];
-            vector.key[k] = order.key_of_image((KEY)value);
+            while (next <= place && value < last) {
+                value++;
+                next = value < last ? start[value + 1] : end;
+            }
+            vector.key[k] = order.key_of_image((KEY)(prefix | (KEY)((KEY)value << shift)));
         }
         if (vector_end - vector_begin == PER_VECTOR) {
             *(uint4 *)(out + vector_begin) = vector.word;
@@ -65,6 +65,17 @@ template <typename KEY> __global__ void __launch_bounds__(FILL_THREADS) split_fi
             if (vector_begin + k < vector_end) out[vector_begin + k] = vector.key[k];
         }
     }
+}
+
+template <typename KEY> __global__ void __launch_bounds__(FILL_THREADS) split_fill(const __grid_constant__ struct split_job job) {
+    constexpr uint32_t PER_CTA = FILL_THREADS * FILL_VECTORS * (16 / sizeof(KEY));
+    wait_for_predecessor();
+    if (job.header->too_big) return;
+    KEY *out = (KEY *)job.out;
+    const uint32_t skew = (uint32_t)((uintptr_t)out % 16 / sizeof(KEY)), slot = blockIdx.x * PER_CTA; /* place + skew */
+    if (slot >= job.n + skew) return;
+    const uint32_t begin = slot > skew ? slot - skew : 0, end = min(slot + PER_CTA - skew, job.n);
+    fill_stretch<FILL_THREADS>(out, begin, end, job.header->start, 1u << job.fine_bits, key_order<KEY>(job), (KEY)0, 0);
 }
 
 #endif

@@ -40,15 +40,27 @@ template <typename KEY> struct digit_counts {
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
-/* Turns one pass's histogram into starts; returns whether more than one digit occurs. All threads call it, thread d has digit d. */
-static __device__ __forceinline__ bool scan_histogram(const struct sort_job &job, uint32_t pass, uint64_t *s_sums) {
-    const bool mine = threadIdx.x < SORT_DIGITS;
-    uint64_t *base = &job.header->base[0][pass][threadIdx.x];
-    const uint64_t count = mine ? __ldcg(base) : 0; /* from L2, where the other CTAs' atomics took place */
-    const uint64_t start = scan_digits(count, s_sums);
-    if (mine) *base = start;
-    const bool shared = __syncthreads_or(mine && count == job.n); /* also: s_sums may be used again */
-    return job.mask[pass] != 0 && !shared;
+/* Turns the histograms of SORT_HISTOGRAM_THREADS / SORT_DIGITS passes into starts, at once, since each waits for memory; ORs a bit into
+ * *s_live for each pass in which more than one digit occurs. All threads call it. s_sums [warps]. */
+static __device__ __forceinline__ void scan_histograms(const struct sort_job &job, uint32_t first_pass, uint64_t *s_sums,
+                                                       uint32_t *s_live) {
+    constexpr uint32_t WARPS = SORT_DIGITS / 32;
+    const uint32_t pass = first_pass + threadIdx.x / SORT_DIGITS, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint64_t *base = &job.header->base[0][pass][threadIdx.x % SORT_DIGITS];
+    const uint64_t count = pass < job.npasses ? __ldcg(base) : 0; /* from L2, where the other CTAs' atomics took place */
+    uint64_t inclusive = count;
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const uint64_t other = __shfl_up_sync(~0u, inclusive, distance);
+        if (lane >= distance) inclusive += other;
+    }
+    if (lane == 31) s_sums[warp] = inclusive;
+    __syncthreads(); /* the sums before their use */
+    uint64_t start = inclusive - count;
+    for (uint32_t w = warp / WARPS * WARPS; w < warp; w++) start += s_sums[w];
+    if (pass < job.npasses) *base = start;
+    if (count > 0 && count < job.n && job.mask[pass] != 0) atomicOr(s_live, 1u << pass);
+    __syncthreads(); /* s_sums may be used again, and *s_live is known */
 }
 
 /* live: a bit for each pass that must sort. One thread calls it. */
@@ -81,10 +93,12 @@ static __device__ void write_plan(const struct sort_job &job, uint32_t live) {
 template <typename KEY>
 __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const __grid_constant__ struct sort_job job) {
     extern __shared__ __align__(16) uint32_t s_counts[];
-    __shared__ uint64_t s_sums[SORT_DIGITS / 32];
+    __shared__ uint64_t s_sums[SORT_HISTOGRAM_THREADS / 32];
+    __shared__ uint32_t s_live;
     __shared__ bool s_last;
     wait_for_predecessor();
     if (job.only_if && *job.only_if == 0) return;
+    if (threadIdx.x == 0) s_live = 0;
     const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
     /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */
@@ -110,11 +124,8 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     if (!s_last) return;
 
     __threadfence(); /* having seen the others done, see their counts */
-    uint32_t live = 0;
-    for (uint32_t pass = 0; pass < job.npasses; pass++) {
-        if (scan_histogram(job, pass, s_sums)) live |= 1u << pass;
-    }
-    if (threadIdx.x == 0) write_plan(job, live);
+    for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
+    if (threadIdx.x == 0) write_plan(job, s_live);
 }
 
 #endif

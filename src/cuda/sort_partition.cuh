@@ -31,8 +31,34 @@ static __device__ __forceinline__ uint32_t coarse_of_tile(const struct split_job
     return low;
 }
 
-/* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. */
+/* The same if many lanes of a row have the favourite digit, and would wait for each other: they find each other by ballot, and all of the
+ * warp's are counted at once. */
 template <int ROWS, typename KEY>
+static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
+                                                      uint32_t *s_counts, uint32_t shift, uint32_t mask, uint32_t favourite) {
+    uint32_t lower_lanes, nfavoured = 0;
+    asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(lower_lanes));
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t digit = digit_of(images[row], shift, mask);
+        const bool valid = items.has(row), favoured = valid && digit == favourite;
+        const uint32_t lanes = __ballot_sync(~0u, favoured);
+        if (favoured)
+            ranks.set(row, nfavoured + __popc(lanes & lower_lanes));
+        else if (valid)
+            ranks.set(row, atomicAdd(&s_counts[digit], 1));
+        nfavoured += __popc(lanes);
+    }
+    uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[favourite], nfavoured) : 0;
+    before = __shfl_sync(~0u, before, 0);
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (digit_of(images[row], shift, mask) == favourite) ranks.set(row, ranks.get(row) + before);
+    }
+}
+
+/* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits. */
+template <bool SKEWED, int ROWS, typename KEY>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                   uint32_t *s_counts, uint32_t shift, uint32_t mask) {
     uint32_t nlanes;
@@ -41,6 +67,7 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
         const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[digit], items.n) : 0;
         return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
     }
+    if (SKEWED && nlanes > SORT_CROWD) return count_favoured(ranks, images, items, s_counts, shift, mask, digit);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digit_of(images[row], shift, mask)], 1));
@@ -49,12 +76,12 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
 
 /* Thread t owns digits t * PER_THREAD and following: turns their counts into places in the tile, reserves room in their buckets and returns
  * in base[] where a digit's keys go, less their place in the tile. */
-template <int PER_THREAD>
+template <uint32_t PER_THREAD>
 static __device__ __forceinline__ void reserve_digits(uint32_t (&base)[PER_THREAD], uint32_t *s_places, uint32_t *cursors, uint32_t ndigits,
                                                       uint32_t *s_sums) {
     uint32_t count[PER_THREAD], sum = 0;
 #pragma unroll
-    for (int i = 0; i < PER_THREAD; i++) {
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
         const uint32_t digit = threadIdx.x * PER_THREAD + i;
         count[i] = digit < ndigits ? s_places[digit] : 0;
         base[i] = count[i] ? atomicAdd(&cursors[digit], count[i]) : 0;
@@ -62,7 +89,7 @@ static __device__ __forceinline__ void reserve_digits(uint32_t (&base)[PER_THREA
     }
     uint32_t place = scan_threads(sum, s_sums);
 #pragma unroll
-    for (int i = 0; i < PER_THREAD; i++) {
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
         if (threadIdx.x * PER_THREAD + i < ndigits) s_places[threadIdx.x * PER_THREAD + i] = place;
         base[i] -= place;
         place += count[i];
@@ -88,16 +115,68 @@ static __device__ __forceinline__ void put_item(const struct split_job &job, ITE
     }
 }
 
+template <uint32_t DIGITS> struct digit_partition { uint32_t places[DIGITS], base[DIGITS], sums[32]; };
+
+/* A tile: its keys, the index of the first, their number; the digit, and where the next key of each digit goes. */
+template <typename KEY> struct tile_of_partition {
+    const KEY *src;
+    uint32_t first, count;
+    uint32_t shift, mask;
+    uint32_t *cursors;
+};
+
+/* Moves a tile's items to dst. All threads call it. s_memory: room for a tile. */
+template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, uint32_t DIGITS>
+static __device__ __forceinline__ void partition_tile(const struct split_job &job, const struct tile_of_partition<KEY> &tile,
+                                                      const struct key_order<KEY> &order, ITEM *dst, unsigned char *s_memory,
+                                                      struct digit_partition<DIGITS> &s) {
+    constexpr int ROWS = partition_shape<ITEM>::ROWS;
+    constexpr uint32_t PER_THREAD = (DIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
+    const uint32_t shift = tile.shift, mask = tile.mask;
+    ITEM *s_tile = (ITEM *)s_memory;
+    for (uint32_t digit = threadIdx.x; digit <= mask; digit += SPLIT_THREADS) s.places[digit] = 0;
+
+    const uint32_t warp = threadIdx.x / 32, rows = job.tile_items / SPLIT_THREADS, start = warp * 32 * rows + threadIdx.x % 32;
+    const struct warp_items items = items_of_warp(warp, rows, tile.count);
+    const KEY *src = tile.src + start;
+    KEY keys[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) keys[row] = items.has(row) ? src[row * 32] : (KEY)0;
+    struct packed_ranks<ROWS> ranks = {};
+    __syncthreads(); /* zeroes before counts */
+    ITEM images[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++)
+        images[row] = SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), tile.first + start + row * 32);
+    count_warp<SKEWED>(ranks, images, items, s.places, shift, mask);
+    __syncthreads(); /* all counts */
+
+    uint32_t base[PER_THREAD];
+    reserve_digits(base, s.places, tile.cursors, mask + 1, s.sums);
+    __syncthreads(); /* all places */
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (items.has(row)) s_tile[s.places[digit_of(images[row], shift, mask)] + ranks.get(row)] = images[row];
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
+        if (threadIdx.x * PER_THREAD + i <= mask) s.base[threadIdx.x * PER_THREAD + i] = base[i];
+    }
+    __syncthreads(); /* the tile is in runs, and each run has its place */
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < tile.count; i += SPLIT_THREADS) {
+        const ITEM item = s_tile[i];
+        put_item<SECOND>(job, dst, s.base[digit_of(item, shift, mask)] + i, item);
+    }
+}
+
 /* SECOND: of two partitions, which moves items; the first makes them of keys. Dynamic shared memory: a tile. */
 template <typename KEY, typename ITEM, bool SECOND>
 __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partition(const __grid_constant__ struct split_job job) {
-    constexpr int ROWS = partition_shape<ITEM>::ROWS;
-    constexpr uint32_t DIGITS = SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS, PER_THREAD = (DIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
     extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ uint32_t s_places[DIGITS], s_base[DIGITS], s_sums[32];
-    ITEM *s_tile = (ITEM *)s_memory;
+    __shared__ struct digit_partition<SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS> s_partition;
     wait_for_predecessor();
-    if (job.header->too_big) return;
+    if (job.header->too_big == NOT_SPLIT) return;
 
     const bool two = job.coarse_bits > 0;
     uint32_t first = blockIdx.x * job.tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.header->cursor;
@@ -108,45 +187,12 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
         end = job.header->start[(coarse + 1) << job.fine_bits];
         cursors = job.header->cursor + (coarse << job.fine_bits);
     }
-    const uint32_t count = min(end - first, job.tile_items);
-    const uint32_t bits = two && !SECOND ? job.coarse_bits : job.fine_bits, mask = (1u << bits) - 1;
+    const uint32_t bits = two && !SECOND ? job.coarse_bits : job.fine_bits;
     const uint32_t shift = bucket_shift<ITEM>(job) + (two && !SECOND ? job.fine_bits : 0);
-    for (uint32_t digit = threadIdx.x; digit <= mask; digit += SPLIT_THREADS) s_places[digit] = 0;
-
-    const uint32_t warp = threadIdx.x / 32, rows = job.tile_items / SPLIT_THREADS;
-    const struct warp_items items = items_of_warp(warp, rows, count);
-    const uint32_t index = first + warp * 32 * rows + threadIdx.x % 32;
-    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + index;
-    const struct key_order<KEY> order(job);
-    KEY keys[ROWS];
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) keys[row] = items.has(row) ? src[row * 32] : (KEY)0;
-    struct packed_ranks<ROWS> ranks = {};
-    __syncthreads(); /* zeroes before counts */
-    ITEM images[ROWS];
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), index + row * 32);
-    count_warp(ranks, images, items, s_places, shift, mask);
-    __syncthreads(); /* all counts */
-
-    uint32_t base[PER_THREAD];
-    reserve_digits(base, s_places, cursors, mask + 1, s_sums);
-    __syncthreads(); /* all places */
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (items.has(row)) s_tile[s_places[digit_of(images[row], shift, mask)] + ranks.get(row)] = images[row];
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) {
-        if (threadIdx.x * PER_THREAD + i <= mask) s_base[threadIdx.x * PER_THREAD + i] = base[i];
-    }
-    __syncthreads(); /* the tile is in runs, and each run has its place */
-    ITEM *dst = (ITEM *)(SECOND ? job.second : job.tmp);
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < count; i += SPLIT_THREADS) {
-        const ITEM item = s_tile[i];
-        put_item<SECOND>(job, dst, s_base[digit_of(item, shift, mask)] + i, item);
-    }
+    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first;
+    const struct tile_of_partition<KEY> tile = { src, first, min(end - first, job.tile_items), shift, (1u << bits) - 1, cursors };
+    partition_tile<KEY, ITEM, SECOND, false>(job, tile, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory,
+                                             s_partition);
 }
 
 #endif

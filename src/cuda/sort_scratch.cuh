@@ -21,10 +21,14 @@ static uint32_t max_rows(const struct cuda_queue *queue, size_t key_nbytes, uint
     return (uint32_t)min_u64(by_registers, shared / (SORT_THREADS * (key_nbytes + word)));
 }
 
-/* Few keys: tiles shrink, so that there are enough of them for all multiprocessors. */
+/* Few keys: as many rows as let all tiles run at once, since some tiles in a second round would take as long as the first. */
+static uint32_t rows_at_once(const struct cuda_queue *queue, uint64_t n, uint32_t nthreads, uint32_t ctas_per_sm, uint32_t rows_limit) {
+    const uint64_t row = (uint64_t)queue->nsms * ctas_per_sm * nthreads; /* keys in a row of all tiles that run at once */
+    return (uint32_t)min_u64((n + row - 1) / row, rows_limit);
+}
+
 static uint32_t rows_for(const struct cuda_queue *queue, uint64_t n, uint32_t rows_limit) {
-    const uint64_t rows = n / ((uint64_t)SORT_THREADS * (uint32_t)queue->nsms * SORT_TILES_PER_SM);
-    return rows < SORT_MIN_ROWS ? SORT_MIN_ROWS : rows > rows_limit ? rows_limit : (uint32_t)rows;
+    return max_u32(rows_at_once(queue, n, SORT_THREADS, SORT_CTAS_PER_SM, rows_limit), SORT_MIN_ROWS);
 }
 
 /* Dynamic shared memory for a tile: first the counters are there, then the keys and words. */
@@ -36,11 +40,17 @@ template <typename KEY, int WORD> static uint32_t tile_nbytes(const struct sort_
 
 /* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
 
+/* What sort_deep.cuh says can be needed. */
+struct deep_scratch {
+    uint64_t segments[2], counts[2], to_count[2], to_move, buckets;
+};
+
 /* The parts, in this order; sizes in bytes. */
 struct sort_scratch {
     uint64_t state_rows; /* of each of the two arrays of tile states */
     uint64_t header, split, states[2], keys[2], values, indices;
-    uint64_t total; /* UINT64_MAX if it does not fit */
+    struct deep_scratch deep; /* where the states are, since no sort needs both */
+    uint64_t total;           /* UINT64_MAX if it does not fit */
 };
 
 /* Takes count * nbytes, rounded up to 256; returns where. */
@@ -54,14 +64,30 @@ static uint64_t take(uint64_t *total, uint64_t count, uint64_t nbytes) {
     return at;
 }
 
+/* A level has fewer than n / bucket_max segments, each with up to one task more than its keys fill. Of the buckets of a level, 2 n /
+ * (bucket_max / 2) have a stretch of their own or are more than half full, and each segment may add one; the first, 2^DEEP_BITS. */
+static struct deep_scratch layout_deep(uint64_t *total, uint64_t all, size_t key_nbytes) {
+    struct deep_scratch s = {};
+    const uint64_t n = min_u64(all, SPLIT_MAX), nsegments = n / SPLIT_BUCKET + 1;
+    const uint64_t tile = (uint64_t)SPLIT_THREADS * (key_nbytes == 8 ? SPLIT_ROWS_WIDE : SPLIT_ROWS_NARROW);
+    const uint64_t ntasks = n / (tile * SPLIT_CHUNK_TILES) + 1 + nsegments;
+    const uint64_t nbuckets = 5 * key_nbytes * nsegments + (2 << DEEP_BITS);
+    for (int i = 0; i < 2; i++) s.segments[i] = take(total, nsegments, sizeof(struct deep_segment));
+    for (int i = 0; i < 2; i++) s.counts[i] = take(total, nsegments, SORT_DIGITS * sizeof(uint32_t));
+    for (int i = 0; i < 2; i++) s.to_count[i] = take(total, ntasks, sizeof(struct deep_task));
+    s.to_move = take(total, ntasks, sizeof(struct deep_task));
+    s.buckets = take(total, nbuckets, sizeof(struct deep_bucket));
+    return s;
+}
+
 /* The same for every alignment and aliasing of the arrays, and never less for more keys. */
 static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes,
                                           bool argsort) {
     struct sort_scratch s = {};
     const uint64_t full_tile = (uint64_t)SORT_THREADS * max_rows(queue, key_nbytes, word_nbytes(n, value_nbytes));
-    const uint64_t few_tiles = 2 * (uint64_t)queue->nsms * SORT_TILES_PER_SM; /* rows_for() rounds down: by less than half */
-    const uint64_t tiles = n / full_tile > few_tiles ? n / full_tile : min_u64(n / (SORT_THREADS * SORT_MIN_ROWS), few_tiles);
-    s.state_rows = min_u64(tiles, SORT_PORTION_ITEMS / full_tile) + 1;
+    const uint64_t at_once = (uint64_t)queue->nsms * SORT_CTAS_PER_SM, portion = min_u64(n, SORT_PORTION_ITEMS);
+    const uint64_t tiles = portion / full_tile > at_once ? portion / full_tile : at_once;
+    s.state_rows = min_u64(portion / (SORT_THREADS * SORT_MIN_ROWS), tiles) + 1;
 
     const unsigned key_buffers = !argsort || key_nbytes == 2 ? 1 : key_nbytes == 1 ? 0 : 2;
     const bool gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
@@ -69,6 +95,9 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     s.split = take(&s.total, 1, sizeof(struct split_header)); /* next to it: one call clears both */
     /* The second of two stable partitions may end every coarse bucket with a tile of its own. */
     for (int i = 0; i < 2; i++) s.states[i] = take(&s.total, s.state_rows + SORT_DIGITS, SORT_DIGITS * sizeof(uint32_t));
+    uint64_t deep_total = s.states[0];
+    if (!argsort && value_nbytes == 0 && key_nbytes >= 4 && n >= SPLIT_TWO_MIN) s.deep = layout_deep(&deep_total, n, key_nbytes);
+    if (deep_total > s.total) s.total = deep_total;
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
     s.values = take(&s.total, n, value_nbytes);
     s.indices = take(&s.total, gathered ? n : 0, word_nbytes(n, value_nbytes));

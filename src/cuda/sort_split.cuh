@@ -7,8 +7,9 @@
  *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
- * A bucket too big for a CTA is seen in step 1, before anything has moved: then the kernels of steps 2 and 3 return at once, and the stable
- * passes (sort_pass.cuh) that are queued behind them do the work; otherwise it is those that return at once.
+ * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
+ * digit (sort_levels.cuh). Else all is left to the stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3
+ * return at once; otherwise it is the passes that do.
  *
  * What is moved are *items*, made by the first partition and undone by step 3: keys as their images (sort_job.cuh); or, for an argsort of
  * 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting them in any
@@ -18,16 +19,20 @@
 #ifndef UPSWEEP_CUDA_SORT_SPLIT_CUH
 #define UPSWEEP_CUDA_SORT_SPLIT_CUH
 
-#include "sort_rank.cuh"
+#include "sort_deep.cuh"
 #include "sort_read.cuh"
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
+
+/* Do all buckets fit a CTA? NOT_SPLIT: they do not, and nothing is moved to them. */
+enum split_fit { ALL_FIT, NOT_SPLIT, SOME_TOO_BIG };
 
 /* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */
 struct split_header {
     uint32_t ctas_done;
     uint32_t ticket[2];                                      /* next tile of the stable partitions */
-    uint32_t too_big;                                        /* some bucket does not fit a CTA */
+    uint32_t too_big;                                        /* enum split_fit */
+    struct deep_control deep;                                /* of what is split further */
     __align__(16) uint32_t cursor[1 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes */
     __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
     uint32_t coarse_cursor[SORT_DIGITS];                     /* where the next key of each coarse bucket goes */
@@ -46,8 +51,10 @@ struct split_job {
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
     bool counting;             /* nothing will be moved: only the counts are wanted (sort_fill.cuh) */
+    uint32_t sample_limit;     /* of keys in a sample that may share the highest digit; 0: no sample is taken */
     uint32_t copies;           /* of each counter of the histogram kernel */
     uint32_t check_from;       /* counts below this are no cause for concern */
+    struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
     uint32_t tile_items;       /* of a partition */
     uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
     uint32_t state_words[2];
@@ -103,7 +110,7 @@ template <typename KEY> struct bucket_counts {
             atomicSub(&words[bucket / 2 * job.copies + (threadIdx.x & (job.copies - 1))], COUNTER_HALF << bucket % 2 * 16);
             atomicAdd(&job.header->cursor[bucket], COUNTER_HALF);
         }
-        if (old >= job.bucket_max) *stop = job.header->too_big = 1;
+        if (old >= job.bucket_max) *stop = job.header->too_big = NOT_SPLIT;
     }
 
     template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
@@ -137,7 +144,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
         sum += sum4(counts);
         largest = max(largest, max4(counts));
     }
-    if (!job.counting && largest > job.bucket_max) job.header->too_big = 1;
+    if (!job.counting && largest > job.bucket_max) job.header->too_big = job.deep.buckets ? SOME_TOO_BIG : NOT_SPLIT;
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
@@ -173,6 +180,36 @@ static __device__ void plan_coarse(const struct split_job &job, uint32_t *s_sums
     if (coarse <= ncoarse) job.header->coarse_tile[coarse] = before;
 }
 
+/* What is to be split further: of a finished histogram the buckets that are too big, else everything there is. */
+static __device__ void plan_deep(const struct split_job &job, uint32_t nbuckets, bool none, struct deep_desk &s) {
+    const struct deep_children of = {0, job.coarse_bits + job.fine_bits, BUFFER_OUT, 0}; /* where the second partition leaves them */
+    start_deep_desk(s);
+    if (none) {
+        if (threadIdx.x == 0) add_segment(job.deep, {0, job.n, 0, BUFFER_IN}, 0, s);
+    } else {
+        for (uint32_t first = 0; first < nbuckets; first += DEEP_CHILDREN) {
+            const uint32_t n = min(nbuckets - first, (uint32_t)DEEP_CHILDREN);
+            for (uint32_t i = threadIdx.x; i <= n; i += blockDim.x) s.start[i] = job.header->start[first + i];
+            __syncthreads(); /* the starts */
+            plan_children(job.deep, of, first, n, s);
+            write_tasks(job.deep, 0, s);
+        }
+    }
+    __syncthreads(); /* the segment is known to all */
+    write_tasks(job.deep, 0, s);
+    if (threadIdx.x == 0) job.header->deep.phase_end[0] = job.header->deep.ncounts[0];
+}
+
+/* Is one of the highest digits so frequent that some bucket must be too big? From a sample of keys, the same in each CTA, so that all
+ * agree. */
+template <typename KEY> static __device__ bool sample_is_skewed(const struct split_job &job, uint32_t *s_counts) {
+    if (threadIdx.x < SORT_DIGITS) s_counts[threadIdx.x] = 0;
+    __syncthreads(); /* zeroes before counts */
+    const KEY key = ((const KEY *)job.in)[(uint64_t)threadIdx.x * job.n / SPLIT_HISTOGRAM_THREADS];
+    const uint32_t digit = (uint32_t)(key_order<KEY>(job).image(key) >> (sizeof(KEY) * 8 - SORT_DIGIT_BITS));
+    return __syncthreads_or(atomicAdd(&s_counts[digit], 1) >= job.sample_limit);
+}
+
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
 /* Dynamic shared memory: half a word a bucket and copy. */
@@ -182,8 +219,10 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __shared__ uint32_t s_sums[32];
     __shared__ bool s_last;
     __shared__ uint32_t s_stop;
+    __shared__ struct deep_desk s_desk;
     wait_for_predecessor();
     const uint32_t nbuckets = 1u << (job.coarse_bits + job.fine_bits);
+    const bool skewed = job.sample_limit && sample_is_skewed<KEY>(job, s_desk.start);
     for (uint32_t i = threadIdx.x; i < nbuckets / 2 * job.copies; i += blockDim.x) s_words[i] = 0;
     for (int partition = 0; partition < 2; partition++) {
         for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < job.state_words[partition]; i += gridDim.x * blockDim.x) {
@@ -191,9 +230,10 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
         }
     }
     if (threadIdx.x == 0) s_stop = 0;
+    if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
     __syncthreads(); /* zeroes before counts */
     const struct bucket_counts<KEY> counts = { job, key_order<KEY>(job), s_words, &s_stop };
-    read_keys((const KEY *)job.in, job.n, counts);
+    if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
 
     for (uint32_t i = threadIdx.x; i < nbuckets / 2; i += blockDim.x) {
@@ -213,9 +253,14 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     if (!s_last) return;
 
     __threadfence(); /* having seen the others done, see their counts */
-    scan_buckets(job, nbuckets, s_sums);
-    __syncthreads(); /* all starts; s_sums may be used again */
-    if (job.coarse_bits) plan_coarse(job, s_sums);
+    const bool none = __ldcg(&job.header->too_big) == NOT_SPLIT;
+    if (!none) {
+        scan_buckets(job, nbuckets, s_sums);
+        __syncthreads(); /* all starts; s_sums may be used again */
+        if (job.coarse_bits) plan_coarse(job, s_sums);
+    }
+    __syncthreads(); /* too_big is final */
+    if (job.deep.buckets && *(volatile uint32_t *)&job.header->too_big != ALL_FIT) plan_deep(job, nbuckets, none, s_desk);
 }
 
 #endif

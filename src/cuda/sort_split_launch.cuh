@@ -7,7 +7,7 @@
 
 #include "sort_bucket.cuh"
 #include "sort_fill.cuh"
-#include "sort_partition.cuh"
+#include "sort_levels.cuh"
 #include "sort_scratch.cuh"
 
 /* Does a bucket of this many keys on average keep below the limit, if the keys are spread at random? Six standard deviations are allowed
@@ -33,6 +33,13 @@ static cudaError_t launch_partition(const struct split_job *job, const struct cu
     return launch_next(queue, split_partition<KEY, ITEM, SECOND>, nctas, SPLIT_THREADS, (uint32_t)(job->tile_items * sizeof(ITEM)), *job);
 }
 
+template <typename KEY> static cudaError_t launch_levels(const struct split_job *job, const struct cuda_queue *queue) {
+    const uint32_t ntiles = (job->n + job->tile_items - 1) / job->tile_items;
+    const uint32_t nctas = (uint32_t)min_u64(ntiles, (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM);
+    const uint32_t tile = (uint32_t)(job->tile_items * sizeof(KEY)), counters = SORT_DIGITS * LEVELS_COPIES * sizeof(uint32_t);
+    return launch_next(queue, split_levels<KEY>, nctas, SPLIT_THREADS, max_u32(tile, counters), *job);
+}
+
 template <typename KEY> static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t nwords = 1u << (job->coarse_bits + job->fine_bits - 1);
     struct split_job counted = *job;
@@ -55,6 +62,19 @@ template <> struct split_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 1024, 18, 13, 1> BIG;
 };
 
+/* How many of a sample's keys may share their highest 8 bits before some bucket must be too big, even if they are spread evenly over the
+ * buckets of that digit. Some of keys that are spread at random do; 0 if even half of them may. */
+static uint32_t sample_limit(const struct split_job *job, uint64_t n) {
+    const uint32_t bits = job->coarse_bits + job->fine_bits, spread = bits > SORT_DIGIT_BITS ? bits - SORT_DIGIT_BITS : 0;
+    const uint64_t too_many = (uint64_t)job->bucket_max * 3 / 2 << spread, limit = too_many * SPLIT_HISTOGRAM_THREADS / n + 1;
+    return limit > SPLIT_HISTOGRAM_THREADS / 2 ? 0 : max_u32((uint32_t)limit, SPLIT_SAMPLE_MIN_LIMIT);
+}
+
+static_assert(split_shapes<uint32_t>::MIDDLE::ITEMS == SPLIT_BUCKET && split_shapes<uint64_t>::MIDDLE::ITEMS == SPLIT_BUCKET &&
+                  split_shapes<uint32_t>::BIG::ITEMS << SPLIT_SINGLE_BITS > SPLIT_TWO_MIN &&
+                  split_shapes<uint64_t>::BIG::ITEMS < SPLIT_MAX >> SPLIT_MAX_BITS,
+              "the scratch depends on it");
+
 /* Chooses bits and shape by n; false if a split is not for this sort: keys with company, some of their bits, too few or too many. Items of
  * KEY's width are keys alone, wider ones keys with their indices. */
 template <typename KEY, typename ITEM>
@@ -73,6 +93,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
             job->coarse_bits = partitions == 1 ? 0 : bits / 2;
             job->fine_bits = bits - job->coarse_bits;
             job->bucket_max = job->check_from = limits[shape];
+            job->sample_limit = sample_limit(job, args->n);
             return true;
         }
     }
@@ -103,6 +124,9 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split(const str
     cudaError_t error = launch_split_histogram<KEY>(job, queue);
     if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false>(job, queue);
     if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true>(job, queue);
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        if (error == cudaSuccess && job->deep.buckets) error = launch_levels<KEY>(job, queue);
+    }
     if (error != cudaSuccess) return error;
     if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue);
     if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue);

@@ -18,8 +18,7 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
     if (key_nbytes == 8) return word_nbytes == 0 ? 16 : 12;
     return word_nbytes == 0 ? 24 : word_nbytes == 4 ? 20 : 16;
 }
-#define SORT_MIN_ROWS     2
-#define SORT_TILES_PER_SM 2 /* below this many full tiles a multiprocessor, tiles shrink */
+#define SORT_MIN_ROWS 2
 
 /* Tile states are 32-bit words of which two bits are the state: a look-back never spans more keys than this. */
 #define SORT_PORTION_ITEMS (1u << 29)
@@ -54,7 +53,11 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 #define SPLIT_MIN_BITS          7
 #define SPLIT_SINGLE_BITS       10
 #define SPLIT_MAX_BITS          16
+#define SPLIT_TWO_MIN           (1u << 24) /* fewer keys alone are always split by one partition, */
+#define SPLIT_MAX               (1u << 31) /* so many by none; */
+#define SPLIT_BUCKET            9216       /* and what CTAs sort at least at once after two */
 #define SPLIT_HISTOGRAM_THREADS 1024
+#define SPLIT_SAMPLE_MIN_LIMIT  64 /* of 1024 sampled keys with a common highest digit; random ones have up to 16 */
 
 /* Rounds of exchanges before a window is looked at whether it is in order (sort_window.cuh). */
 #define WINDOW_BLIND_ROUNDS 3
@@ -74,5 +77,6 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SPLIT_CTAS_PER_SM 2
 #define SPLIT_ROWS_NARROW 24
 #define SPLIT_ROWS_WIDE   16
+#define SPLIT_CHUNK_TILES 4 /* that a CTA takes at once where buckets are split further (sort_levels.cuh) */
 
 #endif

@@ -28,6 +28,10 @@ enum distribution {
     MIDDLE_SHARED,
     LOW_SHARED,
     OUTLIER,
+    REPEATED, /* a thousand values */
+    LUMP,     /* one value in every sixteenth key */
+    HALVED,   /* four bits below the top eight are zero, so that buckets are 16 times what is expected */
+    SPARSE,   /* every third bit */
     DISTRIBUTIONS
 };
 
@@ -57,6 +61,14 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
         return (x & ~(all >> nbits / 2)) | (some & all >> nbits / 2);
     case OUTLIER:
         return i == n / 3 ? x : some;
+    case REPEATED:
+        return some * (x % 1000) & all;
+    case LUMP:
+        return rng_below(&rng, 16) ? x : some;
+    case HALVED:
+        return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
+    case SPARSE:
+        return x & UINT64_C(0x9249249249249249);
     default:
         return x;
     }
@@ -163,9 +175,7 @@ static struct sort_case draw_case(uint64_t most) {
     return c;
 }
 
-static void test_random_case(uint64_t most) {
-    const struct sort_case c = draw_case(most);
-    const enum distribution distribution = (enum distribution)rng_below(&rng, DISTRIBUTIONS);
+static void test_case(const struct sort_case c, enum distribution distribution) {
     case_begin("form %d, %s, n %llu, values of %zu bytes, bits %u to %u, descending %u, in place %d %d, shift %zu, distribution %d",
                (int)c.form, upsweep_type_name(c.type), (unsigned long long)c.n, c.value_nbytes, c.order.lo_bit, c.order.hi_bit,
                c.order.descending, (int)c.keys_in_place, (int)c.values_in_place, c.shift, (int)distribution);
@@ -183,6 +193,28 @@ static void test_random_case(uint64_t most) {
     free(got.values);
 }
 
+static void test_random_case(uint64_t most) {
+    const struct sort_case c = draw_case(most);
+    test_case(c, (enum distribution)rng_below(&rng, DISTRIBUTIONS));
+}
+
+/* Every distribution by every way that a sort can go: one CTA; one partition; with any values; two partitions, of keys alone. */
+static void test_every_distribution(upsweep_type type, uint64_t n, bool keys_alone) {
+    const size_t key_nbytes = elem_size(type);
+    for (int distribution = 0; distribution < DISTRIBUTIONS; distribution++) {
+        for (int in_place = 0; in_place < 2; in_place++) {
+            struct sort_case c = {.form = KEYS, .type = type, .n = n, .key_nbytes = key_nbytes, .keys_in_place = in_place};
+            c.order.descending = distribution % 2;
+            test_case(c, (enum distribution)distribution);
+        }
+        if (keys_alone) continue;
+        test_case((struct sort_case){.form = PAIRS, .type = type, .n = n, .key_nbytes = key_nbytes, .value_nbytes = 4},
+                  (enum distribution)distribution);
+        test_case((struct sort_case){.form = ARGSORT32, .type = type, .n = n, .key_nbytes = key_nbytes, .value_nbytes = 4},
+                  (enum distribution)distribution);
+    }
+}
+
 int main(void) {
     harness_begin(false);
     if (!backend_wanted("cuda")) {
@@ -191,6 +223,13 @@ int main(void) {
     }
     CHECK_OK(upsweep_open(&cpu, "cpu"));
     if (CHECK_OK(upsweep_open(&cuda, "cuda"))) {
+        static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_F32};
+        for (int i = 0; i < 3; i++) {
+            test_every_distribution(types[i], 4000, false);
+            test_every_distribution(types[i], 70001, false);
+            if (!quick()) test_every_distribution(types[i], (1 << 21) + 5, false);
+            if (!quick() && i < 2) test_every_distribution(types[i], (9 << 21) + 3, true);
+        }
         for (int i = 0; i < (quick() ? 300 : 10000); i++) test_random_case(1 << 16);
         for (int i = 0; i < (quick() ? 20 : 100); i++) test_random_case(1 << 22);
         for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);
