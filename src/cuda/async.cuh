@@ -47,6 +47,17 @@ static __device__ __forceinline__ void bulk_load(void *s_dst, const void *src, u
                  : "memory");
 }
 
+/* Starts copying nbytes (as above) from shared memory to global memory. */
+static __device__ __forceinline__ void bulk_store(void *dst, const void *s_src, unsigned nbytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dst), "r"(shared_address(s_src)), "r"(nbytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/* Waits until all that this thread has started with bulk_store() has been read, and the buffers may be used anew; or has been written. */
+static __device__ __forceinline__ void bulk_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+static __device__ __forceinline__ void bulk_wait_written() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
 /* Orders this thread's ordinary accesses to shared memory before later ones of the copy engine: needed before a buffer that was written
  * with ordinary stores is handed back to it. */
 static __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

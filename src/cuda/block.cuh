@@ -35,6 +35,12 @@ template <class Op, int LANES = 32, int ROWS, class V> static __device__ __force
     }
 }
 
+/* Sums for which a warp has an instruction of its own: in any order, of at most 32 bits. */
+template <class Op> struct IsWordSum { static constexpr bool value = false; };
+template <> struct IsWordSum<Add<uint8_t>> { static constexpr bool value = true; };
+template <> struct IsWordSum<Add<uint16_t>> { static constexpr bool value = true; };
+template <> struct IsWordSum<Add<uint32_t>> { static constexpr bool value = true; };
+
 /* Counts of 16 bits, rows 2i and 2i + 1 in one register. row: this lane's counts of all rows; becomes those of the whole rows, and `before`
  * those of the lanes before this one. Returns the sum over all rows. */
 template <int PAIRS>

@@ -85,8 +85,7 @@ enum { MAX_STATIC_NBYTES = 46 << 10 }; /* shared memory that a kernel has withou
 static const Keep<uint8_t> NONZERO_BYTE = {0, 0, true};
 
 /* A large partition counts first: where the rejected ones begin depends on all elements. */
-template <class T> static cudaError_t count_if_split(const struct cuda_queue *queue, const CompactArgs<T> &args) {
-    if (!args.both) return cudaSuccess;
+template <class T> static cudaError_t count_first(const struct cuda_queue *queue, const CompactArgs<T> &args) {
     if (args.flags != nullptr)
         return launch_count<uint8_t>(queue, NONZERO_BYTE, args.flags, args.n, (uintptr_t)args.flags % 16 == 0, args.count);
     if constexpr (sizeof(T) <= 8) return launch_count<T>(queue, args.keep, args.in, args.n, args.in_aligned, args.count);
@@ -94,10 +93,23 @@ template <class T> static cudaError_t count_if_split(const struct cuda_queue *qu
 }
 
 template <class P, class T> static cudaError_t lookback(const struct cuda_queue *queue, CompactArgs<T> args) {
-    if (args.both && can_know_total<P>(queue, args.n)) return launch_with_total<P>(queue, args, args.n);
-    const cudaError_t error = count_if_split(queue, args);
-    args.counted = args.both;
+    if (!args.both) return launch_lookback<P>(queue, args, args.n);
+    if (can_know_total<P>(queue, args.n)) return launch_with_total<P>(queue, args, args.n);
+    const cudaError_t error = count_first(queue, args);
+    args.counted = true;
     return error != cudaSuccess ? error : launch_lookback<P>(queue, args, args.n);
+}
+
+/* All tiles at once, each as small as there are multiprocessors for: it waits for all the others. */
+template <class T, bool FLAGGED> static cudaError_t lookback_at_once(const struct cuda_queue *queue, const CompactArgs<T> &args) {
+    enum { VEC = 16 / sizeof(T) };
+    typedef StageElements<T> Sink;
+    const uint64_t nbytes = args.n * sizeof(T);
+    if (sizeof(T) == 1 && has_sm_each<SplitByteShape>(nbytes, queue->nsms))
+        return lookback<LookbackCompact<T, Sink, SplitByteShape, VEC, FLAGGED>>(queue, args);
+    if (has_sm_each<SplitShape>(nbytes, queue->nsms)) return lookback<LookbackCompact<T, Sink, SplitShape, VEC, FLAGGED>>(queue, args);
+    if (has_sm_each<MidShape>(nbytes, queue->nsms)) return lookback<LookbackCompact<T, Sink, MidShape, VEC, FLAGGED>>(queue, args);
+    return lookback<LookbackCompact<T, Sink, SplitLargeShape, VEC, FLAGGED>>(queue, args);
 }
 
 template <class T, class Sink, bool FLAGGED>
@@ -110,9 +122,12 @@ static cudaError_t lookback_or_small(const struct cuda_queue *queue, const Compa
     const uint64_t nbytes = args.n * sizeof(T);
     if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<Tiny>(queue, args);
     if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<Small>(queue, args);
+    if constexpr (Sink::MOVES) {
+        const bool few_bytes = sizeof(T) == 1 && has_sm_each<SplitShape>(nbytes, queue->nsms); /* much to do a byte: small tiles too */
+        if (args.both || few_bytes) return lookback_at_once<T, FLAGGED>(queue, args);
+    }
     if constexpr (sizeof(typename Large::Shared) <= MAX_STATIC_NBYTES) {
-        const bool large = args.both ? !can_know_total<Mid>(queue, args.n) : !runs_at_once<MidShape>(nbytes, queue->nsms);
-        if (large) return lookback<Large>(queue, args);
+        if (!runs_at_once<MidShape>(nbytes, queue->nsms)) return lookback<Large>(queue, args);
     }
     return lookback<Mid>(queue, args);
 }
@@ -140,10 +155,7 @@ template <class T> static cudaError_t compact_where(const struct cuda_queue *que
     enum { VEC = 16 / sizeof(T) };
     CompactArgs<T> args = common_args<T>(a, a->in);
     keep_interval(a, &args.keep);
-    if (ring_compact_suits(queue, a, sizeof(T))) {
-        const cudaError_t error = count_if_split(queue, args);
-        return error != cudaSuccess ? error : launch_ring_where(queue, a, args.keep);
-    }
+    if (ring_compact_suits(queue, a, sizeof(T))) return launch_ring_where(queue, a, args.keep);
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;
     if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT) return lookback_or_small<T, StageElements<T>, false>(queue, args);
@@ -173,10 +185,7 @@ static cudaError_t compact_records(const struct cuda_queue *queue, const struct 
 
 /* T is what a record is moved by. On the ring, several T may share a flag. */
 template <class T> static cudaError_t compact_flagged_by(const struct cuda_queue *queue, const struct compact_args *a) {
-    if (ring_flags_suit(queue, a, sizeof(T))) {
-        const cudaError_t error = count_if_split(queue, flagged_args<T>(a));
-        return error != cudaSuccess ? error : launch_ring_flagged<T>(queue, a);
-    }
+    if (ring_flags_suit(queue, a, sizeof(T))) return launch_ring_flagged<T>(queue, a);
     if constexpr (sizeof(T) <= 8) {
         if (a->elem_nbytes == sizeof(T)) return lookback_or_small<T, StageElements<T>, true>(queue, flagged_args<T>(a));
     }

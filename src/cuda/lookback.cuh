@@ -29,6 +29,9 @@
  * So there is nothing to reset on the host: n may change from call to call, a captured launch may be replayed, and contexts do not meet,
  * as each has its own control memory. (Launches of one context must not overlap: they are queued on one stream.)
  *
+ * If all tiles are resident (a cooperative launch) and few, each reads the words of all others at once, with no groups: one round trip, and
+ * the total is known too, which is what a partition needs before it can place a rejected element.
+ *
  * In place. A tile may be overwritten by a later one's output (compaction) only once that one knows its prefix, which is computed from our
  * aggregate, which is computed from what we have read: reads come first. For the same reason the carry-in is folded into the aggregate of
  * tile 0 and read by nobody else, so the carry-out may replace it.
@@ -103,24 +106,22 @@ struct LookbackLaunch {
 struct Ticket {
     uint32_t tile;     /* of the call */
     uint32_t sequence; /* of that tile */
-    uint32_t total;    /* sequence number whose word holds the total, if it is wanted */
 };
 
-/* By one thread. */
-template <int NBYTES> static __device__ __forceinline__ Ticket draw_ticket(TileRing<NBYTES> *ring, LookbackLaunch launch) {
-    const unsigned long long drawn = atomicAdd(&ring->counter, 1ull);
-    const uint32_t base = (uint32_t)(drawn >> 32), place = (uint32_t)drawn;
-    const uint32_t padded = (launch.ntiles + GROUP_TILES - 1) / GROUP_TILES * GROUP_TILES, total = base + padded;
-    const uint32_t end = launch.wants_total ? total + GROUP_TILES : total; /* a group more, for the one word */
+/* By one thread, which has drawn the counter's old value. Where the total is wanted all CTAs run at once, and any tile will do: its own
+ * number, which it knows before it has drawn. */
+template <int NBYTES>
+static __device__ __forceinline__ Ticket take_ticket(TileRing<NBYTES> *ring, LookbackLaunch launch, unsigned long long drawn) {
+    const uint32_t base = (uint32_t)(drawn >> 32), place = (uint32_t)drawn, own = launch.wants_total ? blockIdx.x : place;
+    const uint32_t end = base + (launch.ntiles + GROUP_TILES - 1) / GROUP_TILES * GROUP_TILES;
     if (place == launch.ntiles - 1) {
         store_relaxed_8(&ring->counter, (uint64_t)end << 32);
-        for (uint32_t i = base + launch.ntiles; i != end; i++)
-            if (i != total) ring->tile_at(i)->store(word_header(WORD_AGGREGATE, i), 0);
-        if (launch.ntiles != padded) /* a group that nobody will speak for */
-            ring->group_at(total - 1)->store(word_header(WORD_AGGREGATE, total - GROUP_TILES), 0);
-        if (launch.wants_total) ring->group_at(total)->store(word_header(WORD_AGGREGATE, total), 0);
+        for (uint32_t i = base + launch.ntiles; i != end; i++) ring->tile_at(i)->store(word_header(WORD_AGGREGATE, i), 0);
+        const uint32_t spoken_for = launch.wants_total ? 0 : launch.ntiles / GROUP_TILES; /* groups whose last tile publishes for them */
+        for (uint32_t i = base + spoken_for * GROUP_TILES; i != end; i += GROUP_TILES)
+            ring->group_at(i)->store(word_header(WORD_AGGREGATE, i), 0);
     }
-    return {launch.first_tile + place, base + place, total};
+    return {launch.first_tile + own, base + own};
 }
 
 /* Grouping changes the result. */
@@ -213,13 +214,35 @@ template <class P> struct Lookback {
         return Op::apply(before, fold[0]);
     }
 
-    /* The last tile says what the whole comes to; all wait until it has. */
-    __device__ V exchange_total(Ticket ticket, bool is_last, V inclusive) const {
-        if (is_last && lane == 0) publish(ring->tile_at(ticket.total), ticket.total, WORD_AGGREGATE, inclusive);
-        Word word;
-        do word = read(ring->tile_at(ticket.total), ticket.total);
-        while (!word.is_there());
-        return word.value;
+    /* Publishes the aggregate of the warp's tile and reads those of all tiles, in one round trip. The aggregates are counts: any order will
+     * do. Returns the prefix. */
+    __device__ V exchange_all(Ticket ticket, uint32_t ntiles, V aggregate, V *total) const {
+        enum { LOADS = 4 };
+        const uint32_t first = ticket.sequence - ticket.tile;
+        V fold[2] = {neutral(), neutral()}; /* of the tiles before this one; of all */
+        if (lane == 0) publish(ring->tile_at(ticket.sequence), ticket.sequence, WORD_AGGREGATE, aggregate);
+        for (uint32_t base = (uint32_t)lane; base < ntiles; base += 32 * LOADS) {
+            Word word[LOADS];
+            bool here;
+            do {
+                here = true;
+#pragma unroll
+                for (uint32_t i = 0; i < LOADS; i++)
+                    word[i] = read(ring->tile_at(first + min(base + 32 * i, ntiles - 1)), first + min(base + 32 * i, ntiles - 1));
+#pragma unroll
+                for (uint32_t i = 0; i < LOADS; i++) here &= word[i].is_there();
+            } while (!here);
+#pragma unroll
+            for (uint32_t i = 0; i < LOADS; i++) {
+                const uint32_t tile = base + 32 * i;
+                if (tile < ticket.tile) fold[0] = Op::apply(fold[0], word[i].value);
+                if (tile < ntiles) fold[1] = Op::apply(fold[1], word[i].value);
+            }
+        }
+        __syncwarp();
+        warp_fold_rows<Op>(fold);
+        *total = fold[1];
+        return fold[0];
     }
 };
 
@@ -252,18 +275,15 @@ static __device__ __forceinline__ void scan_tile(const typename P::Args &args, L
     V aggregate = (V)__shfl_sync(ALL_LANES, x[0], WARPS - 1);
     if (lane < WARPS) s.before[lane] = lane == 0 ? lookback.neutral() : left;
     if (lane == 0) s.aggregate = aggregate;
-    V prefix = lookback.neutral();
+    V prefix = lookback.neutral(), total = lookback.neutral();
     if (ticket.tile == 0) {
         prefix = P::carry_in(args);
         aggregate = P::Op::apply(prefix, aggregate);
     }
-    const V found = lookback.exchange(ticket, aggregate);
+    const V found =
+        launch.wants_total ? lookback.exchange_all(ticket, launch.ntiles, aggregate, &total) : lookback.exchange(ticket, aggregate);
     if (ticket.tile != 0) prefix = found;
-    if (lane == 0) s.prefix = prefix;
-    if (!launch.wants_total) return;
-    const V total =
-        lookback.exchange_total(ticket, ticket.tile == launch.ntiles - 1, ticket.tile == 0 ? aggregate : P::Op::apply(prefix, aggregate));
-    if (lane == 0) s.total = total;
+    if (lane == 0) s.prefix = prefix, s.total = total;
 }
 
 template <class P>
@@ -277,16 +297,23 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
      * ticket takes as long as fetching a tile from memory. */
     const uint64_t first = (launch.first_tile + blockIdx.x) * (uint64_t)P::TILE_ITEMS;
     prefetch_bytes(args.in, first * P::IN_NBYTES, min(first + P::TILE_ITEMS, args.n) * P::IN_NBYTES);
-    if (threadIdx.x == 0) s.ticket = draw_ticket(ring, launch);
-    __syncthreads(); /* the ticket is there */
-    const Ticket ticket = s.ticket;
+    unsigned long long drawn = 0;
+    uint32_t tile = blockIdx.x;
+    if (threadIdx.x == 0) drawn = atomicAdd(&ring->counter, 1ull);
+    if (!launch.wants_total) {
+        if (threadIdx.x == 0) s.ticket = take_ticket(ring, launch, drawn);
+        __syncthreads(); /* the ticket is there */
+        tile = s.ticket.tile;
+    }
     P policy;
-    const typename P::Value mine = policy.reduce(args, ticket.tile, s_policy, warp, lane);
+    const typename P::Value mine = policy.reduce(args, tile, s_policy, warp, lane);
     if (lane == 0) s.warp[warp] = mine;
-    __syncthreads(); /* the warps' aggregates are there; and all of them have read their elements */
+    if (threadIdx.x == 0 && launch.wants_total) s.ticket = take_ticket(ring, launch, drawn);
+    __syncthreads(); /* the warps' aggregates and the ticket are there; and all of them have read their elements */
+    const Ticket ticket = s.ticket;
     if (warp == 0) scan_tile<P>(args, launch, ring, ticket, s, lane);
     __syncthreads(); /* the prefixes are there */
-    policy.finish(args, ticket.tile, {s.prefix, s.before[warp], s.aggregate, s.total}, s_policy, warp, lane);
+    policy.finish(args, tile, {s.prefix, s.before[warp], s.aggregate, s.total}, s_policy, warp, lane);
 }
 
 static_assert(CUDA_CONTROL_LOOKBACK_8 + sizeof(TileRing<8>) <= CUDA_CONTROL_LOOKBACK_16, "rings overlap");
@@ -317,11 +344,12 @@ template <class P> static cudaError_t launch_lookback(const struct cuda_queue *q
     return cudaSuccess;
 }
 
-/* Can all tiles of n items be resident, so that each may know the total before it finishes? Turing has 64 KiB of shared memory. */
+/* Can all tiles of n items be resident, so that each may know the total before it finishes? */
 template <class P> static bool can_know_total(const struct cuda_queue *queue, uint64_t n) {
-    const bool fits = queue->arch >= 80 || sizeof(typename P::Shared) <= 20 << 10;
-    return queue->cooperative && fits && (int)P::CTAS >= (int)LOOKBACK_RESIDENT_CTAS &&
-           tiles_of<P>(n) <= (uint64_t)queue->nsms * LOOKBACK_RESIDENT_CTAS;
+    int ctas = 0;
+    if (!queue->cooperative || tiles_of<P>(n) > (uint64_t)queue->nsms * P::CTAS) return false;
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, (const void *)lookback_kernel<P>, P::THREADS, 0) != cudaSuccess) return false;
+    return tiles_of<P>(n) <= (uint64_t)queue->nsms * (unsigned)ctas;
 }
 
 template <class P> static cudaError_t launch_with_total(const struct cuda_queue *queue, const typename P::Args &args, uint64_t n) {

@@ -82,6 +82,7 @@ static __device__ __forceinline__ void store_run(unsigned char *dst, const unsig
 template <class T> struct StageElements {
     /* Where the two runs begin: as their places in the output lie to 16 bytes. */
     template <int ITEMS> struct Shared { alignas(16) unsigned char stage[ITEMS * sizeof(T) + 48]; };
+    static constexpr bool MOVES = true; /* elements of T, so it may be asked for both sides */
     T *s_kept, *s_rejected;
 
     __device__ __forceinline__ StageElements(unsigned char *stage, const CompactArgs<T> &args, const Run &run) {
@@ -108,6 +109,7 @@ template <class T> struct StageElements {
 
 template <class T> struct StagePlaces {
     template <int ITEMS> struct Shared { uint16_t stage[ITEMS]; };
+    static constexpr bool MOVES = false;
     uint16_t *s_kept, *s_rejected;
 
     __device__ __forceinline__ StagePlaces(uint16_t *stage, const CompactArgs<T> &, const Run &run)

@@ -8,6 +8,7 @@
  *             reducers          reduce each chunk of a landed tile, publish the tile's aggregate ----> one word a CTA and wave
  *             prefix            read all G words of the wave; those before mine -> my prefix; all -> the carry into wave k + 1
  *             finishers         a chunk of the tile each: prepare while the prefix is under way, finish when it is there
+ *             sender            where there is one: has the copy engine write out what finishers have left in the slot
  *
  * Why: a look-back chain makes every tile wait for its predecessor's prefix. Here nothing chains: a CTA needs only the *aggregates* of its
  * wave, which reducers publish as soon as tiles land, several waves ahead of those who finish; the carry is replicated in every CTA. One
@@ -34,6 +35,11 @@
  *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
  *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
  *   finish(args, chunk, place, note, local, prefix)
+ *   Or, if it SENDS: stage(args, slot, tile, place, note, local, before, lane) leaves in the slot what is to be written, and
+ *   send(args, slot, tile, first, end, lane), by a warp of its own, has the copy engine write that out; first and end are the input's;
+ *   ROOM_NBYTES of a slot are for both alone
+ *   If it HOLDS: the first STAGES waves are finished only when all of them are known; tile.total is then that of all tiles,
+ *   total(args, not_held(args), carry). not_held() is read before this CTA publishes anything
  *   and, unless it takes them from RingPlain:
  *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
  *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
@@ -60,39 +66,53 @@ struct RingInput {
     unsigned nwaves; /* ceil(ntiles / gridDim.x), at least 1 */
 };
 
-/* Where a chunk lies: its first byte, counted from byte 0 of tile 0; whether all of it is input; which bytes are. And its tile's part of
- * the side array, if there is one: the byte at address side_base, and what follows it, lie at s_side. And the finisher's own memory. */
+/* Where a chunk lies: its first byte and its tile's, counted from byte 0 of tile 0; whether all of it is input; which bytes are. And its
+ * tile's part of the side array, if there is one: what belongs to the tile's first byte has the address side_first, and lies at s_side. And
+ * the finisher's own memory. */
 struct RingPlace {
-    uint64_t first;
+    uint64_t first, tile_first;
     bool whole;
     uint64_t input_first, input_end;
     const unsigned char *s_side;
-    uintptr_t side_base;
+    uintptr_t side_first;
     unsigned char *s_work;
+};
+
+/* What a tile's sender and finishers know of it. */
+template <class P> struct RingTile {
+    uint64_t first;           /* its first byte, counted from byte 0 of tile 0 */
+    typename P::Carry prefix; /* of all tiles before it */
+    typename P::Value aggregate;
+    typename P::Carry total; /* of all tiles, if the policy HOLDS */
 };
 
 /* What most policies have in common. */
 struct RingPlain {
-    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0;
-    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false;
+    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
+    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false, SENDS = false, HOLDS = false;
 };
 
 template <class P> struct RingShared {
     uint64_t full[P::STAGES];                         /* the slot's tile has landed */
     uint64_t ready[P::STAGES];                        /* the tile's prefix and what its reducers found are there */
+    uint64_t staged[P::STAGES];                       /* what is to be sent lies in the slot */
     uint64_t empty[P::STAGES];                        /* the slot may be filled anew */
     typename P::Value chunk[P::STAGES][P::FINISHERS]; /* its aggregate; once `ready`: the fold of those before it in the tile */
     typename P::Carry prefix[P::STAGES];
+    typename P::Value aggregate[P::STAGES]; /* of the tile */
+    uintptr_t side_first[P::STAGES];        /* said by the producer: finding it may take a division */
     uint64_t first_wave;
-    typename P::Carry carry_in;
+    typename P::Carry carry_in, total;
 };
 
 template <class P> struct Ring {
-    static constexpr unsigned WARPS = 2 + P::REDUCERS + P::FINISHERS;
+    static constexpr unsigned HELPERS = P::SENDS ? 3 : 2; /* producer, prefix, sender */
+    static constexpr unsigned WARPS = HELPERS + P::REDUCERS + P::FINISHERS;
     static constexpr unsigned THREADS = WARPS * 32;
     static constexpr unsigned CHUNK_NBYTES = P::ROWS * P::ROW_NBYTES;
     static constexpr unsigned TILE_NBYTES = P::FINISHERS * CHUNK_NBYTES;
-    static constexpr unsigned SLOT_NBYTES = P::HALO_NBYTES + TILE_NBYTES, NOTE_NBYTES = P::NOTE_WORDS * 128;
+    static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES, SLOT_NBYTES = LOAD_NBYTES + P::ROOM_NBYTES;
+    static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
     static constexpr unsigned SIDES_AT = P::STAGES * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
     static constexpr unsigned WORK_AT = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
@@ -123,21 +143,21 @@ template <class P> struct Ring {
     __device__ unsigned char *side_slot_of(unsigned wave) const { return slots + SIDES_AT + wave % P::STAGES * P::SIDE_NBYTES; }
     __device__ uintptr_t address_of(uint64_t byte) const { return (uintptr_t)input.in - input.head + byte; }
 
-    /* Address of what stands first in the side slot of the tile that begins at `byte`: on 16 bytes, maybe before the array. */
-    __device__ uintptr_t side_base_of(uint64_t byte) const { return P::side_of(args, byte) & ~(uintptr_t)15; }
+    /* Address of what stands first in the side slot of a tile: on 16 bytes, maybe before the array. */
+    static __device__ uintptr_t side_base_of(uintptr_t side_first) { return side_first & ~(uintptr_t)15; }
 
-    __device__ RingSpan side_span_of(uint64_t byte) const {
-        return RingSpan::of(P::side_of(args, byte), P::side_of(args, byte + TILE_NBYTES - 1) + 1, P::side_first(args), P::side_end(args));
+    __device__ RingSpan side_span_of(uint64_t byte, uintptr_t first) const {
+        return RingSpan::of(first, P::side_of(args, byte + TILE_NBYTES - 1) + 1, P::side_first(args), P::side_end(args));
     }
 
     /* The first and the last tile: what the copy engine cannot fetch, and what is not input. base: address of what stands first in the
      * slot, the halo's first byte. */
-    __device__ void load_ends(unsigned k, uint64_t first, uintptr_t base, RingSpan span, RingSpan side) const {
+    __device__ void load_ends(unsigned k, uintptr_t base, RingSpan span, uintptr_t side_first, RingSpan side) const {
         unsigned char *const slot = slot_of(k) - P::HALO_NBYTES;
         span.load_by_hand(slot, base, lane);
-        if constexpr (P::SIDE_NBYTES > 0) side.load_by_hand(side_slot_of(k), side_base_of(first), lane);
+        if constexpr (P::SIDE_NBYTES > 0) side.load_by_hand(side_slot_of(k), side_base_of(side_first), lane);
         P::pad(args, slot, 0, (unsigned)(span.from - base), lane);
-        P::pad(args, slot, (unsigned)(span.to - base), SLOT_NBYTES, lane);
+        P::pad(args, slot, (unsigned)(span.to - base), LOAD_NBYTES, lane);
         fence_async_proxy(); /* the bytes by hand, before the engine fills this slot for a later tile */
     }
 
@@ -146,18 +166,20 @@ template <class P> struct Ring {
             uint64_t *full = &s.full[k % P::STAGES];
             const uint64_t first = tile_of(k) * TILE_NBYTES;
             const uintptr_t base = address_of(first) - P::HALO_NBYTES;
-            const RingSpan span = RingSpan::of(base, base + SLOT_NBYTES, address_of(input.head), address_of(input.end));
+            const RingSpan span = RingSpan::of(base, base + LOAD_NBYTES, address_of(input.head), address_of(input.end));
+            uintptr_t side_first = 0;
             RingSpan side = {0, 0, 0, 0};
-            if constexpr (P::SIDE_NBYTES > 0) side = side_span_of(first);
+            if constexpr (P::SIDE_NBYTES > 0) side_first = P::side_of(args, first), side = side_span_of(first, side_first);
             if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
-            if (span.engine_nbytes() != SLOT_NBYTES || side.needs_hands()) load_ends(k, first, base, span, side);
+            if (span.engine_nbytes() != LOAD_NBYTES || side.needs_hands()) load_ends(k, base, span, side_first, side);
             if (lane != 0) {
                 barrier_arrive(full);
                 continue;
             }
+            if constexpr (P::SIDE_NBYTES > 0) s.side_first[k % P::STAGES] = side_first;
             barrier_arrive_expect(full, span.engine_nbytes() + side.engine_nbytes());
             span.start(slot_of(k) - P::HALO_NBYTES, base, full);
-            if constexpr (P::SIDE_NBYTES > 0) side.start(side_slot_of(k), side_base_of(first), full);
+            if constexpr (P::SIDE_NBYTES > 0) side.start(side_slot_of(k), side_base_of(side_first), full);
         }
     }
 
@@ -165,28 +187,45 @@ template <class P> struct Ring {
 
     __device__ void find_prefixes() {
         typename P::Carry carry = s.carry_in;
+        typename RingExchange<P>::Seen seen;
+        exchange.ask(0, lane, seen);
         for (unsigned k = 0; k < input.nwaves; k++) {
             typename P::Value before, all;
-            exchange.read_wave(k, lane, &before, &all);
+            exchange.read_wave(k, lane, k + 1 < input.nwaves, seen, &before, &all);
             /* All CTAs have published in this launch, so all have read next_wave: the next launch's first wave may be set. */
             if (k == 0 && blockIdx.x == 0 && lane == 0) exchange.advance(input.nwaves);
             if (tile_of(k) < input.ntiles && lane == 0) {
                 if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES)); /* the old prefix has been read */
                 s.prefix[k % P::STAGES] = P::carry_add(carry, before);
-                barrier_arrive(&s.ready[k % P::STAGES]);
+                if (!holds(k)) barrier_arrive(&s.ready[k % P::STAGES]);
             }
             __syncwarp();
             carry = P::carry_add(carry, all);
+            if constexpr (P::HOLDS) {
+                if (lane == 0 && (k == P::STAGES - 1 || (k < P::STAGES && k == input.nwaves - 1))) release(k, carry);
+            }
         }
         if (blockIdx.x == 0 && lane == 0) P::end(args, carry);
+    }
+
+    /* The first waves may wait in their slots until all of them are known; what the slots cannot hold is in s.total until then. */
+    __device__ bool holds(unsigned k) const { return P::HOLDS && k < P::STAGES; }
+
+    __device__ void release(unsigned last, typename P::Carry carry) {
+        s.total = P::total(args, s.total, carry);
+        for (unsigned k = 0; k <= last && tile_of(k) < input.ntiles; k++) barrier_arrive(&s.ready[k]);
     }
 
     /* ---- reducers ---- */
 
     __device__ RingPlace place_of(unsigned k, unsigned chunk) const {
-        const uint64_t first = tile_of(k) * TILE_NBYTES + chunk * CHUNK_NBYTES;
-        RingPlace place = {first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end, nullptr, 0, nullptr};
-        if constexpr (P::SIDE_NBYTES > 0) place.s_side = side_slot_of(k), place.side_base = side_base_of(tile_of(k) * TILE_NBYTES);
+        const uint64_t tile_first = tile_of(k) * TILE_NBYTES, first = tile_first + chunk * CHUNK_NBYTES;
+        RingPlace place = {first, tile_first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end, nullptr,
+                           0,     nullptr};
+        if constexpr (P::SIDE_NBYTES > 0) {
+            place.side_first = s.side_first[k % P::STAGES]; /* there, once the slot is full */
+            place.s_side = side_slot_of(k) + (place.side_first - side_base_of(place.side_first));
+        }
         if constexpr (P::WORK_NBYTES > 0) place.s_work = slots + WORK_AT + chunk * P::WORK_NBYTES;
         return place;
     }
@@ -214,6 +253,7 @@ template <class P> struct Ring {
                 }
                 asm volatile("bar.sync 1, %0;" ::"n"(P::REDUCERS * 32) : "memory"); /* all chunk sums are in shared memory */
                 if (reducer == 0) aggregate = fold_chunks(s.chunk[k % P::STAGES]);
+                if (P::SENDS && reducer == 0 && lane == 0) s.aggregate[k % P::STAGES] = aggregate;
                 barrier_arrive(&s.ready[k % P::STAGES]); /* this lane has read its part of the chunks and written its notes */
             }
             if (reducer == 0 && lane == 0) exchange.publish(k, aggregate);
@@ -222,13 +262,43 @@ template <class P> struct Ring {
 
     /* ---- finishers ---- */
 
+    __device__ RingTile<P> tile_at(unsigned k) const {
+        return {tile_of(k) * TILE_NBYTES, s.prefix[k % P::STAGES], s.aggregate[k % P::STAGES], s.total};
+    }
+
+    /* For a sender. What a finisher leaves may lie in any chunk's place, so all must have been read: `ready` waits for finishers too. */
+    __device__ void stage(unsigned c) {
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            const unsigned i = k % P::STAGES;
+            typename P::Local local;
+            barrier_wait(&s.full[i], parity_of(k));
+            const RingPlace place = place_of(k, c);
+            P::prepare(args, (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES), place, local, lane);
+            barrier_arrive(&s.ready[i]); /* this lane has read its part of the chunk */
+            barrier_wait(&s.ready[i], parity_of(k));
+            P::stage(args, slot_of(k), tile_at(k), place, note_of(k, c), local, s.chunk[i][c], lane);
+            fence_async_proxy(); /* what this lane has staged, before the engine reads it */
+            barrier_arrive(&s.staged[i]);
+        }
+    }
+
+    __device__ void send() {
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            barrier_wait(&s.ready[k % P::STAGES], parity_of(k));
+            barrier_wait(&s.staged[k % P::STAGES], parity_of(k));
+            P::send(args, slot_of(k), tile_at(k), input.head, input.end, lane);
+            barrier_arrive(&s.empty[k % P::STAGES]); /* this lane, or the engine for it, has read its part of the slot */
+        }
+        if (lane == 0) bulk_wait_written();
+    }
+
     __device__ void finish(unsigned c) {
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             const unsigned i = k % P::STAGES;
             uint4 *chunk = (uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
-            const RingPlace place = place_of(k, c);
             typename P::Local local;
             barrier_wait(&s.full[i], parity_of(k));
+            const RingPlace place = place_of(k, c);
             P::prepare(args, chunk, place, local, lane);
             barrier_wait(&s.ready[i], parity_of(k));
             const typename P::Carry prefix = P::carry_add(s.prefix[i], s.chunk[i][c]);
@@ -254,12 +324,14 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 32);
-            barrier_init(&s.ready[i], 32 * P::REDUCERS + 1); /* and the prefix warp's lane 0 */
-            barrier_init(&s.empty[i], 32 * P::FINISHERS);
+            barrier_init(&s.ready[i], 32 * P::REDUCERS + 1 + (P::SENDS ? 32 * P::FINISHERS : 0)); /* 1: the prefix warp's lane 0 */
+            barrier_init(&s.staged[i], 32 * P::FINISHERS);
+            barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * P::FINISHERS);
         }
         barrier_init_fence();
         s.first_wave = load_relaxed_8(&words->next_wave);
         s.carry_in = P::carry_in(args);
+        if constexpr (P::HOLDS) s.total = P::not_held(args);
     }
     __syncthreads(); /* barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything */
     Ring<P> ring = {args, input, {words, s.first_wave}, s, s_slots, (int)threadIdx.x % 32};
@@ -267,10 +339,14 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         ring.produce();
     else if (warp == 1)
         ring.find_prefixes();
-    else if (warp < 2 + P::REDUCERS)
-        ring.reduce(warp - 2);
+    else if (P::SENDS && warp == 2) {
+        if constexpr (P::SENDS) ring.send();
+    } else if (warp < Ring<P>::HELPERS + P::REDUCERS)
+        ring.reduce(warp - Ring<P>::HELPERS);
+    else if constexpr (P::SENDS)
+        ring.stage(warp - Ring<P>::HELPERS - P::REDUCERS);
     else
-        ring.finish(warp - 2 - P::REDUCERS);
+        ring.finish(warp - Ring<P>::HELPERS - P::REDUCERS);
     if constexpr (P::LEAVES) {
         __syncthreads(); /* all roles are done */
         if (threadIdx.x == 0) P::leave(args);

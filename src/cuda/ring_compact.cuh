@@ -2,17 +2,17 @@
  *
  *   a row of a chunk      x x x x | x x x x | ...      a lane's vector each; one bit an element: kept or not (ring_decide.cuh)
  *   counts a lane         2        1         ...       several rows packed into one register, scanned over the lanes by shuffles
- *   staged                kept elements side by side, in order, in the chunk's own place in shared memory; of a partition the rejected ones
- *                         behind them: the chunk is just as long as both together
- *   stored                whole 32-bit words, so that each store of a warp fills one 128-byte line of the output
+ *   staged                kept elements of the tile side by side, in order, in its slot, where they lie to a line of 128 bytes as they will
+ * in the output; of a partition the rejected ones behind them, from a new line on sent                  by the copy engine, in one piece
  *
- * Aggregates are counts of kept elements; the carry has 64 bits. For indices, positions within the chunk (16 bits) are staged
- * instead of elements and become indices on their way out. Where the rejected ones of a partition begin depends on how many are kept in
- * all: count.cuh has found that before this kernel starts. Cost: every element once in, every kept one once out; a partition reads what
- * decides once more. */
+ * Aggregates are counts of kept elements; the carry has 64 bits. For indices, positions within the chunk (16 bits) are staged in the
+ * chunk's own place and become indices on their way out, by the finisher. Where the rejected ones of a partition begin depends on how many
+ * are kept in all: the first tiles wait in their slots until that is known, and what the slots cannot hold has been counted before
+ * (count.cuh). Cost: every element once in, every kept one once out; a partition reads what decides, where it is not held, once more. */
 #ifndef UPSWEEP_RING_COMPACT_CUH
 #define UPSWEEP_RING_COMPACT_CUH
 
+#include "count.cuh"
 #include "ring_decide.cuh"
 
 template <class D> struct RingCompactArgs {
@@ -20,79 +20,28 @@ template <class D> struct RingCompactArgs {
     unsigned char *out;
     uint64_t *count;
     uint64_t base; /* index of the element at byte 0 of tile 0 */
+    /* of a partition: */
+    bool counted;      /* *count is what is kept of all, or ... */
+    bool rest_counted; /* ... of what comes after the tiles that all CTAs together hold; else there is nothing after them */
 };
 
-/* Copies n elements from shared memory to dst by one warp: 32-bit words that are aligned in dst, odd bytes at both ends. Word j of a line
- * is written by lane j, so each store covers one line; the source is read shifted where the two are not aligned alike. */
-template <class T> static __device__ __forceinline__ void store_run_by_warp(T *to, const T *s_from, unsigned n, int lane) {
-    unsigned char *const dst = (unsigned char *)to;
-    const unsigned char *const s_src = (const unsigned char *)s_from;
-    const unsigned nbytes = n * (unsigned)sizeof(T), head = sizeof(T) < 4 ? min((unsigned)(-(uintptr_t)dst & 3), nbytes) : 0;
-    const unsigned nwords = (nbytes - head) / 4, tail = head + 4 * nwords;
-    if (sizeof(T) < 4) {
-        if (lane < (int)head) dst[lane] = s_src[lane];
-        if (lane < (int)(nbytes - tail)) dst[tail + lane] = s_src[tail + lane];
-    }
-    uint32_t *const words = (uint32_t *)(dst + head);
-    const unsigned shift = sizeof(T) < 4 ? (unsigned)((uintptr_t)(s_src + head) & 3) : 0;
-    const uint32_t *const source = (const uint32_t *)(s_src + head - shift);
-    const int skew = (int)((uintptr_t)words / 4 % 32);
-    for (int i = lane - skew; i < (int)nwords; i += 32) {
-        if (i < 0) continue;
-        const uint32_t word = shift == 0 ? source[i] : __funnelshift_r(source[i], source[i + 1], 8 * shift);
-        __stcs(words + i, word);
-    }
-}
-
-/* What is staged for a kept element, and how a staged run leaves: the elements, ... */
-template <class T> struct KeptElements {
-    typedef T Stage;
-    static __device__ __forceinline__ Stage stage(T x, unsigned) { return x; }
-    static __device__ __forceinline__ void store(unsigned char *out, uint64_t at, const Stage *staged, unsigned n, uint64_t, int lane) {
-        store_run_by_warp((T *)out + at, staged, n, lane);
-    }
-};
-
-/* ... or their indices. `first`: the index of the chunk's first element. */
-template <class T, class Index> struct KeptIndices {
-    typedef uint16_t Stage;
-    static __device__ __forceinline__ Stage stage(T, unsigned position) { return (Stage)position; }
-    static __device__ __forceinline__ void store(unsigned char *out, uint64_t at, const Stage *staged, unsigned n, uint64_t first,
-                                                 int lane) {
-        Index *const dst = (Index *)out + at;
-        const int skew = (int)((uintptr_t)dst / sizeof(Index) % 32);
-        for (int i = lane - skew; i < (int)n; i += 32)
-            if (i >= 0) __stcs(dst + i, (Index)(first + staged[i]));
-    }
-};
-
-/* D: of ring_decide.cuh. SPLIT: partition. */
-template <class T, class Kept, class D, bool SPLIT> struct RingCompact : RingPlain, RingCompactShape<sizeof(T), D::FLAGS> {
+/* What the policies have in common: who is kept, and how many are. D: of ring_decide.cuh. */
+template <class T, class D> struct RingKept : RingPlain, RingCompactShape<sizeof(T), D::FLAGS> {
     typedef RingCompactShape<sizeof(T), D::FLAGS> Shape;
     typedef RingCompactArgs<D> Args;
     typedef uint32_t Value; /* kept in a tile, or a wave */
     typedef Add<uint32_t> Op;
     typedef uint64_t Carry;
-    typedef typename Kept::Stage Stage;
     static constexpr unsigned ROWS = Shape::ROWS, VEC = 16 / sizeof(T);
     static constexpr unsigned SIDE_NBYTES = D::side_nbytes(Shape::FINISHERS * ROWS * 512);
     static constexpr bool KEEPS_SLOT = true;
-    static constexpr unsigned ROUNDS = sizeof(Stage) > sizeof(T) ? sizeof(Stage) / sizeof(T) : 1; /* what is staged must fit the chunk */
-    static constexpr unsigned PACKED = VEC <= 4 ? 4 : 2, BITS = 32 / PACKED;                      /* counts of a row: at most 32 * VEC */
+    static constexpr unsigned PACKED = VEC <= 4 ? 4 : 2, BITS = 32 / PACKED; /* counts of a row: at most 32 * VEC */
     static constexpr unsigned WORDS = (ROWS + PACKED - 1) / PACKED;
     static constexpr unsigned ROWS_A_NOTE = 32 / VEC, NOTE_WORDS = (ROWS + ROWS_A_NOTE - 1) / ROWS_A_NOTE; /* a bit an element of a lane */
-    static_assert(ROWS % ROUNDS == 0 && (!SPLIT || ROUNDS == 1), "");
-
-    struct Local {
-        uint4 data[ROWS];
-        uint64_t kept_in_all; /* of a partition */
-    };
 
     static __device__ Carry carry_in(const Args &) { return 0; }
     static __device__ Carry carry_add(Carry carry, Value v) { return carry + v; }
-    static __device__ void end(const Args &args, Carry carry) {
-        if (!SPLIT) *args.count = args.decide.records(carry);
-    }
+    static __device__ void end(const Args &args, Carry carry) { *args.count = args.decide.records(carry); }
     static __device__ void pad(const Args &, unsigned char *, unsigned, unsigned, int) {} /* reduce() looks at the place */
     static __device__ uintptr_t side_of(const Args &args, uint64_t byte) { return args.decide.flag_of(byte); }
     static __device__ uintptr_t side_first(const Args &args) { return (uintptr_t)args.decide.flags; }
@@ -128,103 +77,213 @@ template <class T, class Kept, class D, bool SPLIT> struct RingCompact : RingPla
         return __reduce_add_sync(ALL_LANES, count);
     }
 
-    static __device__ __forceinline__ void prepare(const Args &args, const uint4 *chunk, RingPlace, Local &local, int lane) {
+    static __device__ __forceinline__ void read_chunk(uint4 (&data)[ROWS], const uint4 *chunk, int lane) {
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) local.data[r] = chunk[32 * r + lane];
-        if (SPLIT) local.kept_in_all = *args.count;
+        for (unsigned r = 0; r < ROWS; r++) data[r] = chunk[32 * r + lane];
     }
 
-    static __device__ __forceinline__ uint32_t kept_of(const uint32_t *kept, unsigned r) {
-        return kept[r / ROWS_A_NOTE] >> (r % ROWS_A_NOTE * VEC) & (uint32_t)((1ull << VEC) - 1);
-    }
-
-    static __device__ __forceinline__ unsigned count_of(const uint32_t *packed, unsigned r) {
-        return packed[r / PACKED] >> (BITS * (r % PACKED)) & ((1u << BITS) - 1);
-    }
-
-    /* Packed counts: kept in each row up to and with this lane. */
-    static __device__ __forceinline__ void scan_counts(const uint32_t *kept, uint32_t (&inclusive)[WORDS], int lane) {
-#pragma unroll
-        for (unsigned j = 0; j < WORDS; j++) inclusive[j] = 0;
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) inclusive[r / PACKED] |= (uint32_t)__popc(kept_of(kept, r)) << (BITS * (r % PACKED));
-        warp_scan_rows<Op>(inclusive, lane);
-    }
-
-    static __device__ __forceinline__ void finish(const Args &args, uint4 *chunk, RingPlace place, const uint32_t *note, Local &local,
-                                                  Carry prefix, int lane) {
-        Stage *const staged = (Stage *)chunk;
+    /* A finisher's counts, from the reducer's notes. */
+    struct Counts {
         uint32_t kept[NOTE_WORDS], inclusive[WORDS], row_total[WORDS];
+
+        __device__ __forceinline__ Counts(const uint32_t *note, int lane) {
 #pragma unroll
-        for (unsigned j = 0; j < NOTE_WORDS; j++) kept[j] = note[32 * j + lane];
-        scan_counts(kept, inclusive, lane);
+            for (unsigned j = 0; j < NOTE_WORDS; j++) kept[j] = note[32 * j + lane];
 #pragma unroll
-        for (unsigned j = 0; j < WORDS; j++) row_total[j] = __shfl_sync(ALL_LANES, inclusive[j], 31);
-        if constexpr (SPLIT)
-            store_both(args, staged, place, kept, inclusive, row_total, local, prefix, lane);
-        else
-            store_kept(args, staged, place, kept, inclusive, row_total, local, prefix, lane);
+            for (unsigned j = 0; j < WORDS; j++) inclusive[j] = 0;
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++) inclusive[r / PACKED] |= (uint32_t)__popc(kept_of_row(r)) << (BITS * (r % PACKED));
+            warp_scan_rows<Op>(inclusive, lane);
+#pragma unroll
+            for (unsigned j = 0; j < WORDS; j++) row_total[j] = __shfl_sync(ALL_LANES, inclusive[j], 31);
+        }
+
+        /* A bit for each element of the lane's vector of row r. */
+        __device__ __forceinline__ uint32_t kept_of_row(unsigned r) const {
+            return kept[r / ROWS_A_NOTE] >> (r % ROWS_A_NOTE * VEC) & (uint32_t)((1ull << VEC) - 1);
+        }
+        static __device__ __forceinline__ unsigned unpack_count(const uint32_t *packed, unsigned r) {
+            return packed[r / PACKED] >> (BITS * (r % PACKED)) & ((1u << BITS) - 1);
+        }
+        /* Kept ones of row r before the lane's vector, and in the whole row. */
+        __device__ __forceinline__ unsigned before_vector(unsigned r) const {
+            return unpack_count(inclusive, r) - (unsigned)__popc(kept_of_row(r));
+        }
+        __device__ __forceinline__ unsigned in_row(unsigned r) const { return unpack_count(row_total, r); }
+    };
+};
+
+/* ---- elements ----------------------------------------------------------------------------------------------------------------- */
+
+/* By one warp: nbytes of a slot to dst by the copy engine; both lie alike to 16 bytes. What the engine cannot write, at most 15 bytes at
+ * either end, goes by hand. Returns when all has been read. */
+template <class T>
+static __device__ __forceinline__ void send_run(unsigned char *dst, const unsigned char *s_src, unsigned nbytes, int lane) {
+    const unsigned head = min((unsigned)(-(uintptr_t)dst & 15), nbytes), body = (nbytes - head) & ~15u, tail = head + body;
+    if (lane == 0 && body > 0) bulk_store(dst + head, s_src + head, body);
+    const unsigned at = (unsigned)lane * (unsigned)sizeof(T);
+    if (at < head) *(T *)(dst + at) = *(const T *)(s_src + at);
+    if (at < nbytes - tail) *(T *)(dst + tail + at) = *(const T *)(s_src + tail + at);
+}
+
+/* SPLIT: partition. */
+template <class T, class D, bool SPLIT> struct RingElements : RingKept<T, D> {
+    typedef RingKept<T, D> Base;
+    typedef typename Base::Args Args;
+    typedef typename Base::Counts Counts;
+    typedef RingTile<RingElements> Tile;
+    static constexpr bool SENDS = true;
+    static constexpr unsigned LINE = 128,
+                              ROOM_NBYTES = SPLIT ? 3 * LINE : LINE; /* runs begin anywhere in a line, the second in a new one */
+    using Base::ROWS, Base::VEC;
+
+    static constexpr bool HOLDS = SPLIT;
+
+    struct Local {
+        uint4 data[ROWS];
+    };
+
+    static __device__ uint64_t not_held(const Args &args) { return args.counted || args.rest_counted ? args.decide.units(*args.count) : 0; }
+    static __device__ uint64_t total(const Args &args, uint64_t not_held, uint64_t held) {
+        return args.counted ? not_held : not_held + held;
     }
 
-    static __device__ __forceinline__ void store_kept(const Args &args, Stage *staged, RingPlace place, const uint32_t *kept,
-                                                      const uint32_t (&inclusive)[WORDS], const uint32_t (&row_total)[WORDS],
-                                                      const Local &local, Carry prefix, int lane) {
+    static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
+        Base::read_chunk(local.data, chunk, lane);
+    }
+
+    /* Where a tile's runs go, and where they lie in its slot: alike to the lines of the output. */
+    struct Runs {
+        unsigned char *kept, *rejected;
+        unsigned kept_at, rejected_at, nkept_bytes;
+
+        __device__ __forceinline__ Runs(const Args &args, const Tile &tile, uint64_t first_input)
+            : kept(args.out + tile.prefix * sizeof(T)), rejected(nullptr), kept_at((unsigned)((uintptr_t)kept % LINE)), rejected_at(0),
+              nkept_bytes(tile.aggregate * (unsigned)sizeof(T)) {
+            if (!SPLIT) return;
+            const uint64_t before = (max(tile.first, first_input) - first_input) / sizeof(T);
+            rejected = args.out + (tile.total + before - tile.prefix) * sizeof(T);
+            rejected_at = (kept_at + nkept_bytes + LINE - 1) / LINE * LINE + (unsigned)((uintptr_t)rejected % LINE);
+        }
+    };
+
+    /* before: kept ones of the tile before this chunk. */
+    static __device__ __forceinline__ void stage(const Args &args, unsigned char *slot, const Tile &tile, RingPlace place,
+                                                 const uint32_t *note, const Local &local, unsigned before, int lane) {
+        const Counts counts(note, lane);
+        const Runs runs(args, tile, place.input_first);
+        T *const staged = (T *)slot;
+        unsigned kept = runs.kept_at / (unsigned)sizeof(T) + before, rejected = runs.rejected_at / (unsigned)sizeof(T) - before;
+        rejected +=
+            (unsigned)((int)(place.first - max(tile.first, place.input_first)) / (int)sizeof(T)); /* input of the tile before the chunk */
+        rejected += (unsigned)lane * VEC;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            const Vector<T, VEC> v = unpack<T, VEC>(local.data[r]);
+            const uint32_t mine = counts.kept_of_row(r);
+            const unsigned rank = counts.before_vector(r);
+            if constexpr (!SPLIT)
+                stage_kept(staged + kept + rank, v, mine);
+            else if (place.whole)
+                stage_both(staged, kept + rank, rejected - rank, v, mine);
+            else
+                stage_input(staged, kept + rank, rejected - rank, v, mine, Base::input_mask_of_row(place, r, lane));
+            kept += counts.in_row(r);
+            rejected += 32 * VEC - counts.in_row(r);
+        }
+    }
+
+    static __device__ __forceinline__ void stage_kept(T *s_kept, const Vector<T, VEC> &v, uint32_t mine) {
+#pragma unroll
+        for (unsigned i = 0; i < VEC; i++)
+            if (mine >> i & 1) *s_kept++ = v.item[i];
+    }
+
+    static __device__ __forceinline__ void stage_both(T *staged, unsigned kept, unsigned rejected, const Vector<T, VEC> &v, uint32_t mine) {
+#pragma unroll
+        for (unsigned i = 0; i < VEC; i++) {
+            const unsigned is_kept = mine >> i & 1;
+            staged[is_kept ? kept : rejected] = v.item[i];
+            kept += is_kept;
+            rejected += 1 - is_kept;
+        }
+    }
+
+    /* Where the input begins or ends. */
+    static __device__ __forceinline__ void stage_input(T *staged, unsigned kept, unsigned rejected, const Vector<T, VEC> &v, uint32_t mine,
+                                                       uint32_t input) {
+#pragma unroll
+        for (unsigned i = 0; i < VEC; i++) {
+            const unsigned is_kept = mine >> i & 1;
+            if (input >> i & 1) staged[is_kept ? kept : rejected] = v.item[i];
+            kept += is_kept;
+            rejected += 1 - is_kept;
+        }
+    }
+
+    static __device__ __forceinline__ void send(const Args &args, const unsigned char *slot, const Tile &tile, uint64_t first_input,
+                                                uint64_t end_input, int lane) {
+        const Runs runs(args, tile, first_input);
+        send_run<T>(runs.kept, slot + runs.kept_at, runs.nkept_bytes, lane);
+        if constexpr (SPLIT) {
+            const uint64_t from = max(tile.first, first_input), to = min(tile.first + Base::Shape::FINISHERS * ROWS * 512, end_input);
+            send_run<T>(runs.rejected, slot + runs.rejected_at, (unsigned)(to - from) - runs.nkept_bytes, lane);
+        }
+        if (lane == 0) bulk_wait_read();
+    }
+};
+
+/* ---- indices ------------------------------------------------------------------------------------------------------------------ */
+
+/* Positions within the chunk (16 bits) are staged, and become indices on their way out. */
+template <class T, class D, class Index> struct RingIndices : RingKept<T, D> {
+    typedef RingKept<T, D> Base;
+    typedef typename Base::Args Args;
+    typedef typename Base::Counts Counts;
+    static constexpr unsigned ROUNDS = sizeof(uint16_t) > sizeof(T) ? 2 : 1; /* what is staged must fit the chunk */
+    using Base::ROWS, Base::VEC;
+    static_assert(ROWS % ROUNDS == 0, "");
+
+    struct Local {};
+    static __device__ __forceinline__ void prepare(const Args &, const uint4 *, RingPlace, Local &, int) {}
+
+    static __device__ __forceinline__ void finish(const Args &args, uint4 *chunk, RingPlace place, const uint32_t *note, Local &,
+                                                  uint64_t prefix, int lane) {
+        uint16_t *const staged = (uint16_t *)chunk;
+        const Counts counts(note, lane);
 #pragma unroll
         for (unsigned q = 0; q < ROUNDS; q++) {
             unsigned run = 0;
-            __syncwarp(); /* the chunk has been read, by all lanes */
+            __syncwarp(); /* the round before has been stored, by all lanes */
 #pragma unroll
             for (unsigned r = q * (ROWS / ROUNDS); r < (q + 1) * (ROWS / ROUNDS); r++) {
-                const Vector<T, VEC> v = unpack<T, VEC>(local.data[r]);
-                const uint32_t mine = kept_of(kept, r);
-                unsigned rank = run + count_of(inclusive, r) - __popc(mine);
+                const uint32_t mine = counts.kept_of_row(r);
+                unsigned rank = run + counts.before_vector(r);
 #pragma unroll
                 for (unsigned i = 0; i < VEC; i++)
-                    if (mine >> i & 1) staged[rank++] = Kept::stage(v.item[i], (r * 32 + (unsigned)lane) * VEC + i);
-                run += count_of(row_total, r);
+                    if (mine >> i & 1) staged[rank++] = (uint16_t)((r * 32 + (unsigned)lane) * VEC + i);
+                run += counts.in_row(r);
             }
             __syncwarp();
-            Kept::store(args.out, prefix, staged, run, args.base + place.first / sizeof(T), lane);
+            store((Index *)args.out + prefix, staged, run, args.base + place.first / sizeof(T), lane);
             prefix += run;
         }
     }
 
-    /* A partition's finish: a rejected element's place in the chunk is its position less the kept ones before it. */
-    static __device__ __forceinline__ void store_both(const Args &args, T *staged, RingPlace place, const uint32_t *kept,
-                                                      const uint32_t (&inclusive)[WORDS], const uint32_t (&row_total)[WORDS],
-                                                      const Local &local, Carry prefix, int lane) {
-        unsigned nkept = 0, before = 0;
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) nkept += count_of(row_total, r);
-        const uint64_t end = place.first + ROWS * 512, from = max(place.first, place.input_first), to = min(end, place.input_end);
-        const unsigned skip = (unsigned)((from - place.first) / sizeof(T)); /* positions before the input */
-        const unsigned ninput = from < to ? (unsigned)((to - from) / sizeof(T)) : 0;
-        __syncwarp(); /* the chunk has been read, by all lanes */
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) {
-            const Vector<T, VEC> v = unpack<T, VEC>(local.data[r]);
-            const uint32_t mine = kept_of(kept, r), all = input_mask_of_row(place, r, lane);
-            const unsigned position = (r * 32 + (unsigned)lane) * VEC;
-            unsigned rank = before + count_of(inclusive, r) - __popc(mine);
-#pragma unroll
-            for (unsigned i = 0; i < VEC; i++) {
-                const unsigned is_kept = mine >> i & 1;
-                if (all >> i & 1) staged[is_kept ? rank : nkept + position + i - skip - rank] = v.item[i];
-                rank += is_kept;
-            }
-            before += count_of(row_total, r);
-        }
-        __syncwarp();
-        const uint64_t rejected_before = (from - place.input_first) / sizeof(T) - prefix;
-        Kept::store(args.out, prefix, staged, nkept, 0, lane);
-        Kept::store(args.out, args.decide.units(local.kept_in_all) + rejected_before, staged + nkept, ninput - nkept, 0, lane);
+    /* first: the index of the chunk's first element. */
+    static __device__ __forceinline__ void store(Index *dst, const uint16_t *staged, unsigned n, uint64_t first, int lane) {
+        const int skew = (int)((uintptr_t)dst / sizeof(Index) % 32);
+        for (int i = lane - skew; i < (int)n; i += 32)
+            if (i >= 0) __stcs(dst + i, (Index)(first + staged[i]));
     }
 };
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
-    return should_run_ring(queue, a->n * a->elem_nbytes, ring_compact_min_nbytes(unit_nbytes));
+    const bool split = a->output == COMPACT_SPLIT && a->elem_nbytes == unit_nbytes, few = a->flags != nullptr && a->elem_nbytes == 1;
+    const uint64_t kept_min = few ? RING_FLAGGED_BYTES_MIN : ring_compact_min_nbytes(unit_nbytes);
+    return should_run_ring(queue, a->n * a->elem_nbytes, split ? RING_SPLIT_MIN_NBYTES : kept_min);
 }
 
 /* Records of odd sizes or addresses would be moved byte by byte, and of long ones the look-back pass fetches only those that are kept. */
@@ -234,23 +293,54 @@ static inline bool ring_flags_suit(const struct cuda_queue *queue, const struct 
     return (unit_nbytes == a->elem_nbytes || fits) && ring_compact_suits(queue, a, unit_nbytes);
 }
 
-template <class T, class Kept, bool SPLIT, class D>
-static cudaError_t queue_ring_compact(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
-    const RingCompactArgs<D> args = {decide, (unsigned char *)a->out, a->count, a->base - ring_head(a->in) / sizeof(T)};
-    return launch_ring<RingCompact<T, Kept, D, SPLIT>>(queue, args, a->in, a->n * a->elem_nbytes);
+template <class T, class D> static RingCompactArgs<D> ring_compact_args(const struct compact_args *a, const D &decide) {
+    return {decide, (unsigned char *)a->out, a->count, a->base - ring_head(a->in) / sizeof(T), false, false};
 }
 
-/* A partition: count has been queued before. */
+template <class P, class T, class D>
+static cudaError_t queue_ring_compact(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
+    return launch_ring<P>(queue, ring_compact_args<T>(a, decide), a->in, a->n * a->elem_nbytes);
+}
+
+/* Counts what is kept from record `first` on. */
+template <class T>
+static cudaError_t count_kept(const struct cuda_queue *queue, const struct compact_args *a, const DecideByValue<T> &decide,
+                              uint64_t first) {
+    const T *const from = (const T *)a->in + first;
+    return launch_count<T>(queue, decide.keep, from, a->n - first, (uintptr_t)from % 16 == 0, a->count);
+}
+
+template <class D> static cudaError_t count_kept(const struct cuda_queue *queue, const struct compact_args *a, const D &, uint64_t first) {
+    const uint8_t *const from = a->flags + first;
+    return launch_count<uint8_t>(queue, {0, 0, true}, from, a->n - first, (uintptr_t)from % 16 == 0, a->count);
+}
+
+/* Where the rejected ones begin depends on all elements. The first tiles can wait in shared memory until all are known; what comes after
+ * them is counted first, from the end to the start, so that the pass finds its beginning in the L2 cache. */
+template <class T, class D>
+static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
+    typedef RingElements<T, D, true> P;
+    const uint64_t nbytes = a->n * a->elem_nbytes, held = (uint64_t)queue->nsms * P::STAGES * Ring<P>::TILE_NBYTES - ring_head(a->in);
+    RingCompactArgs<D> args = ring_compact_args<T>(a, decide);
+    args.rest_counted = nbytes > held && a->elem_nbytes == sizeof(T);
+    args.counted = nbytes > held && !args.rest_counted; /* a record may be held in part */
+    if (nbytes > held) {
+        const cudaError_t error = count_kept(queue, a, decide, args.counted ? 0 : held / sizeof(T));
+        if (error != cudaSuccess) return error;
+    }
+    return launch_ring<P>(queue, args, a->in, nbytes);
+}
+
 template <class T, class D>
 static cudaError_t launch_ring_elements(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
-    if (a->output == COMPACT_SPLIT) return queue_ring_compact<T, KeptElements<T>, true>(queue, a, decide);
-    return queue_ring_compact<T, KeptElements<T>, false>(queue, a, decide);
+    if (a->output == COMPACT_SPLIT) return launch_ring_partition<T>(queue, a, decide);
+    return queue_ring_compact<RingElements<T, D, false>, T>(queue, a, decide);
 }
 
 template <class T> static cudaError_t launch_ring_where(const struct cuda_queue *queue, const struct compact_args *a, Keep<T> keep) {
     const DecideByValue<T> decide = {keep};
-    if (a->output == COMPACT_INDICES32) return queue_ring_compact<T, KeptIndices<T, uint32_t>, false>(queue, a, decide);
-    if (a->output == COMPACT_INDICES64) return queue_ring_compact<T, KeptIndices<T, uint64_t>, false>(queue, a, decide);
+    if (a->output == COMPACT_INDICES32) return queue_ring_compact<RingIndices<T, DecideByValue<T>, uint32_t>, T>(queue, a, decide);
+    if (a->output == COMPACT_INDICES64) return queue_ring_compact<RingIndices<T, DecideByValue<T>, uint64_t>, T>(queue, a, decide);
     return launch_ring_elements<T>(queue, a, decide);
 }
 
@@ -264,7 +354,7 @@ template <class T> static cudaError_t launch_ring_flagged(const struct cuda_queu
     }
     if constexpr (sizeof(T) >= 4) {
         const uint32_t reciprocal = (uint32_t)((((uint64_t)1 << 32) + nunits - 1) / nunits);
-        const DecideByRecord<T> decide = {flags, end, (uint32_t)nunits, reciprocal, ring_head(a->in)};
+        const DecideByRecord<T> decide = {flags, end, (uint32_t)nunits, reciprocal, UINT64_MAX / nunits, ring_head(a->in)};
         return launch_ring_elements<T>(queue, a, decide);
     }
     return cudaErrorInvalidValue; /* ring_flags_suit() lets no such record through */

@@ -4,7 +4,9 @@
  *   units     u0 u1 u2    u3 u4 u5    u6 ...        a record of 48 bytes is moved as 3 units of 16, which share its flag
  *
  * So records of any size are a compaction of units: the same kernels, and only the place of a unit's flag has to be found. A flag is found
- * by multiplying by the reciprocal of the number of units, which is exact for the small numbers within a chunk. */
+ * by multiplying by the reciprocal of the number of units: of 32 bits for the small numbers within a tile, where it is exact, and of 64
+ * bits for where the tile begins, which its producer finds. A division takes a few hundred cycles, and every role did some of them a tile.
+ */
 #ifndef UPSWEEP_RING_DECIDE_CUH
 #define UPSWEEP_RING_DECIDE_CUH
 
@@ -46,7 +48,7 @@ template <class T> struct DecideByFlag {
     struct Chunk {
         const unsigned char *s_flags; /* of the chunk's first element: aligned to nothing */
         __device__ __forceinline__ Chunk(const DecideByFlag &d, const uint4 *, RingPlace place)
-            : s_flags(place.s_side + (d.flag_of(place.first) - place.side_base)) {}
+            : s_flags(place.s_side + (d.flag_of(place.first) - place.side_first)) {}
 
         __device__ __forceinline__ uint32_t bits(unsigned i) const {
             uint32_t mask = 0;
@@ -72,37 +74,50 @@ template <class T> struct DecideByFlag {
 template <class T> struct DecideByRecord {
     static constexpr bool FLAGS = true;
     static constexpr unsigned VEC = 16 / sizeof(T);
+    static constexpr int AHEAD = 2;                /* records: at least as many units as tile 0 may have before the input */
     static constexpr unsigned MAX_UNITS = 1 << 15; /* up to which the reciprocal is exact for a chunk's units */
     static constexpr unsigned side_nbytes(unsigned tile_nbytes) { return tile_nbytes / (unsigned)sizeof(T) / 2 + 32; }
     const unsigned char *flags, *end;
     uint32_t nunits, reciprocal; /* of a record; ceil(2^32 / nunits) */
+    uint64_t long_reciprocal;    /* floor((2^64 - 1) / nunits) */
     uint32_t head;               /* bytes of tile 0 before the input */
 
-    __device__ __forceinline__ uint64_t records(uint64_t units) const { return units / nunits; }
+    /* units below 2^63, so the product is too small by less than 2^64: by one at most after the shift. */
+    __device__ __forceinline__ uint64_t records(uint64_t units) const {
+        const uint64_t about = __umul64hi(units, long_reciprocal);
+        return units - about * nunits >= nunits ? about + 1 : about;
+    }
     __device__ __forceinline__ uint64_t units(uint64_t records) const { return records * nunits; }
     __device__ __forceinline__ uint64_t unit_of(uint64_t byte) const { return (byte < head ? 0 : byte - head) / sizeof(T); }
-    __device__ __forceinline__ uintptr_t flag_of(uint64_t byte) const { return (uintptr_t)flags + unit_of(byte) / nunits; }
+    __device__ __forceinline__ uintptr_t flag_of(uint64_t byte) const { return (uintptr_t)flags + records(unit_of(byte)); }
 
     struct Chunk {
         const DecideByRecord &d;
-        const unsigned char *s_flags; /* of the record to which the chunk's first unit belongs */
-        uint32_t done;                /* units of that record before it */
+        const unsigned char *s_flags; /* of the tile's first record */
+        int first_record;             /* of the chunk, from there; below 0 before the input */
+        uint32_t done;                /* units of that record before the chunk */
         __device__ __forceinline__ Chunk(const DecideByRecord &decide, const uint4 *, RingPlace place) : d(decide) {
-            const uint64_t unit = d.unit_of(place.first), record = unit / d.nunits;
-            s_flags = place.s_side + ((uintptr_t)d.flags + record - place.side_base);
-            done = (uint32_t)(unit - record * d.nunits);
-            if (place.first < d.head) done -= (d.head - (uint32_t)place.first) / (uint32_t)sizeof(T); /* wraps back when units are added */
+            const uint32_t record = (uint32_t)(place.side_first - (uintptr_t)d.flags);      /* of the tile's first unit, modulo 2^32 */
+            const uint32_t own = (uint32_t)d.unit_of(place.tile_first) - record * d.nunits; /* units of that record before the tile */
+            const uint32_t before = (uint32_t)(place.first - place.tile_first) / (uint32_t)sizeof(T);
+            const uint32_t outside = place.tile_first < d.head ? (d.head - (uint32_t)place.tile_first) / (uint32_t)sizeof(T) : 0;
+            const uint32_t unit = own + before + (uint32_t)AHEAD * d.nunits - outside, chunk_record = __umulhi(unit, d.reciprocal);
+            done = unit - chunk_record * d.nunits;
+            first_record = (int)chunk_record - AHEAD;
+            s_flags = place.s_side;
         }
 
+        /* A vector's units belong to one record, and maybe those that follow: the first `own` units, `own + nunits`, and the rest. */
         __device__ __forceinline__ uint32_t bits(unsigned i) const {
-            uint32_t mask = 0;
-#pragma unroll
-            for (unsigned j = 0; j < VEC; j++) {
-                const uint32_t unit = done + i * VEC + j; /* below 2^16, or before the input */
-                mask |= ((int32_t)unit >= 0 && s_flags[__umulhi(unit, d.reciprocal)] != 0 ? 1u : 0u) << j;
-            }
-            return mask;
+            const uint32_t unit = done + i * VEC, record = __umulhi(unit, d.reciprocal); /* unit is below 2^16 */
+            const uint32_t own = (record + 1) * d.nunits - unit;
+            uint32_t mask = flag(record) ? below(own) : 0;
+            if (VEC > 1 && flag(record + 1)) mask |= below(own + d.nunits) & ~below(own);
+            if (VEC > 2 && d.nunits < 3 && flag(record + 2)) mask |= ~below(own + d.nunits);
+            return mask & ((1u << VEC) - 1);
         }
+        __device__ __forceinline__ bool flag(uint32_t record) const { return s_flags[max(first_record + (int)record, 0)] != 0; }
+        static __device__ __forceinline__ uint32_t below(uint32_t unit) { return (1u << min(unit, VEC)) - 1; }
         __device__ __forceinline__ uint32_t kept(uint32_t set) const { return set; }
     };
 };

@@ -7,29 +7,28 @@
 
 #include "block.cuh"
 
-enum { RING_WAVES = 16, RING_MAX_CTAS = 256 };
+enum { RING_WAVES = 16, RING_MAX_CTAS = 160 };
 
 template <bool WIDE> struct RingWord;
 
 template <> struct RingWord<false> {
     uint64_t bits;
     __device__ __forceinline__ void store(uint64_t tag, uint64_t value) { store_relaxed_8(&bits, tag << 32 | value); }
-    /* True if the word has this tag. */
-    __device__ __forceinline__ bool load(uint64_t tag, uint64_t *value) const {
-        const uint64_t x = load_relaxed_8(&bits);
-        *value = (uint32_t)x;
-        return (uint32_t)(x >> 32) == (uint32_t)tag;
-    }
+    __device__ __forceinline__ RingWord load() const { return {load_relaxed_8(&bits)}; }
+    __device__ __forceinline__ bool has(uint64_t tag) const { return (uint32_t)(bits >> 32) == (uint32_t)tag; }
+    __device__ __forceinline__ uint64_t value() const { return (uint32_t)bits; }
 };
 
 template <> struct alignas(16) RingWord<true> {
     uint64_t bits[2];
     __device__ __forceinline__ void store(uint64_t tag, uint64_t value) { store_relaxed_16(bits, value, tag); }
-    __device__ __forceinline__ bool load(uint64_t tag, uint64_t *value) const {
-        uint64_t found;
-        load_relaxed_16(bits, value, &found);
-        return found == tag;
+    __device__ __forceinline__ RingWord load() const {
+        RingWord word;
+        load_relaxed_16(bits, &word.bits[0], &word.bits[1]);
+        return word;
     }
+    __device__ __forceinline__ bool has(uint64_t tag) const { return bits[1] == tag; }
+    __device__ __forceinline__ uint64_t value() const { return bits[0]; }
 };
 
 /* In the context's control memory, zero before the first launch. next_wave starts at 0 and tags at 1, so zeroed words match no wave. */
@@ -42,8 +41,14 @@ template <bool WIDE> struct RingWords {
 /* One CTA's view of the words. P: the policy. */
 template <class P> struct RingExchange {
     typedef typename P::Value V;
+    typedef typename P::Op Op;
     static constexpr bool WIDE = sizeof(V) > 4;
     typedef RingWords<WIDE> Words;
+    enum { GROUPS = RING_MAX_CTAS / 32 };
+    /* Words as they were when they were read, that of CTA 32 * j + lane at [j]. */
+    struct Seen {
+        RingWord<WIDE> word[GROUPS];
+    };
 
     Words *words;
     uint64_t first_wave; /* of this launch, counted over all launches; a wave's tag is its number plus one */
@@ -55,35 +60,58 @@ template <class P> struct RingExchange {
     /* Sets the first wave of the next launch. */
     __device__ void advance(unsigned nwaves) const { store_relaxed_8(&words->next_wave, first_wave + nwaves); }
 
-    /* Waits for the whole wave. *before: the fold of the words of CTAs before this one; *all: of all of them; both in the order of the
-     * CTAs, in every lane. Five loads a lane are in flight: 160 CTAs in one round trip. */
-    __device__ void read_wave(unsigned k, int lane, V *before, V *all) const {
-        enum { GROUPS = 5 };
+    static __device__ __forceinline__ bool exists(unsigned j, int lane) { return 32 * j + (unsigned)lane < gridDim.x; }
+
+    /* Only starts the loads, all of them in one round trip. */
+    __device__ __forceinline__ void ask(unsigned k, int lane, Seen &seen) const {
         const RingWord<WIDE> *const w = wave(k);
-        *before = *all = (V)Neutral<typename P::Op>::value();
-        for (unsigned base = 0; base < gridDim.x; base += 32 * GROUPS) {
-            V x[GROUPS];
-            bool here;
-            do {
-                here = true;
 #pragma unroll
-                for (unsigned j = 0; j < GROUPS; j++) {
-                    const unsigned cta = base + 32 * j + (unsigned)lane;
-                    uint64_t bits;
-                    x[j] = (V)Neutral<typename P::Op>::value();
-                    if (cta >= gridDim.x) continue;
-                    here &= w[cta].load(first_wave + k + 1, &bits);
-                    x[j] = value_of<V>(bits);
-                }
-            } while (!here);
-            __syncwarp();
-            warp_scan_rows<typename P::Op>(x, lane);
+        for (unsigned j = 0; j < GROUPS; j++)
+            if (exists(j, lane)) seen.word[j] = w[32 * j + (unsigned)lane].load();
+    }
+
+    __device__ __forceinline__ bool has_wave(unsigned k, int lane, const Seen &seen) const {
+        bool here = true;
 #pragma unroll
-            for (unsigned j = 0; j < GROUPS; j++) {
-                const V left = (V)__shfl_sync(ALL_LANES, x[j], (int)(blockIdx.x - 1) & 31);
-                if (base + 32 * j == blockIdx.x / 32 * 32) *before = blockIdx.x % 32 == 0 ? *all : P::Op::apply(*all, left);
-                *all = P::Op::apply(*all, (V)__shfl_sync(ALL_LANES, x[j], 31));
-            }
+        for (unsigned j = 0; j < GROUPS; j++) here &= !exists(j, lane) || seen.word[j].has(first_wave + k + 1);
+        return __all_sync(ALL_LANES, here);
+    }
+
+    /* Waits for the whole wave, for which ask() has been called. *before: the fold of the words of CTAs before this one; *all: of all of
+     * them; both in the order of the CTAs, in every lane. Asks for the next wave's words, if there are `more`, as soon as it has these:
+     * what the prefix warp of a CTA needs for a wave bounds the speed of all, and this is most of it. */
+    __device__ void read_wave(unsigned k, int lane, bool more, Seen &seen, V *before, V *all) const {
+        V x[GROUPS];
+        while (!has_wave(k, lane, seen)) ask(k, lane, seen);
+#pragma unroll
+        for (unsigned j = 0; j < GROUPS; j++) x[j] = exists(j, lane) ? value_of<V>(seen.word[j].value()) : (V)Neutral<Op>::value();
+        if (more) ask(k + 1, lane, seen);
+        *before = *all = (V)Neutral<Op>::value();
+        if constexpr (IsWordSum<Op>::value)
+            sum(x, lane, before, all);
+        else
+            fold(x, lane, before, all);
+    }
+
+    /* Two instructions of the warp, where fold() takes some ten shuffles after one another. */
+    static __device__ __forceinline__ void sum(const V (&x)[GROUPS], int lane, V *before, V *all) {
+        uint32_t lower = 0, total = 0;
+#pragma unroll
+        for (unsigned j = 0; j < GROUPS; j++) {
+            total += x[j];
+            if (32 * j + (unsigned)lane < blockIdx.x) lower += x[j];
+        }
+        *before = (V)__reduce_add_sync(ALL_LANES, lower);
+        *all = (V)__reduce_add_sync(ALL_LANES, total);
+    }
+
+    static __device__ __forceinline__ void fold(V (&x)[GROUPS], int lane, V *before, V *all) {
+        warp_scan_rows<Op>(x, lane);
+#pragma unroll
+        for (unsigned j = 0; j < GROUPS; j++) {
+            const V left = (V)__shfl_sync(ALL_LANES, x[j], (int)(blockIdx.x - 1) & 31);
+            if (j == blockIdx.x / 32) *before = blockIdx.x % 32 == 0 ? *all : Op::apply(*all, left);
+            *all = Op::apply(*all, (V)__shfl_sync(ALL_LANES, x[j], 31));
         }
     }
 };

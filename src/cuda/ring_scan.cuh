@@ -48,7 +48,17 @@ template <class T, class OP> struct RingScan : RingPlain, RingScanShape<sizeof(T
         if (args.total != nullptr) *args.total = (T)carry;
     }
 
+    /* By vectors where it can be: nearly a whole tile may be padding, and everybody waits for it. */
     static __device__ void pad(const Args &, unsigned char *slot, unsigned from, unsigned to, int lane) {
+        const unsigned first = (from + 15) / 16, last = max(to / 16, first);
+        V v;
+#pragma unroll
+        for (unsigned i = 0; i < VEC; i++) v.item[i] = Neutral<Op>::value();
+        pad_elements(slot, from, min(to, 16 * first), lane);
+        for (unsigned i = first + (unsigned)lane; i < last; i += 32) ((uint4 *)slot)[i] = pack(v);
+        pad_elements(slot, max(from, 16 * last), to, lane);
+    }
+    static __device__ void pad_elements(unsigned char *slot, unsigned from, unsigned to, int lane) {
         for (unsigned i = from / sizeof(T) + (unsigned)lane; i < to / sizeof(T); i += 32) ((T *)slot)[i] = Neutral<Op>::value();
     }
 
@@ -56,14 +66,10 @@ template <class T, class OP> struct RingScan : RingPlain, RingScanShape<sizeof(T
      * those a lane takes vectors that follow one another. Sums may be taken across: a row a time, which any number of rows does without
      * bank conflicts. */
     static __device__ __forceinline__ T reduce(const Args &, const uint4 *chunk, RingPlace, uint32_t *, int lane) {
-        T x[1] = {(T)Neutral<Op>::value()};
+        uint4 data[ROWS];
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const uint4 data = chunk[OrderMatters<Op>::value ? lane * ROWS + r : 32 * r + lane];
-            x[0] = Op::apply(x[0], fold_vector<Op>(unpack<T, VEC>(data)));
-        }
-        warp_fold_rows<Op>(x);
-        return x[0];
+        for (int r = 0; r < ROWS; r++) data[r] = chunk[OrderMatters<Op>::value ? lane * ROWS + r : 32 * r + lane];
+        return fold_chunk<Op, T, VEC>(data);
     }
 
     static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {

@@ -8,42 +8,63 @@
 #ifndef UPSWEEP_CUDA_SCAN_ROWS_CUH
 #define UPSWEEP_CUDA_SCAN_ROWS_CUH
 
-#include "block.cuh"
+#include "scan_bytes.cuh"
 
-template <class Op, class T, int VEC> static __device__ __forceinline__ T fold_vector(const Vector<T, VEC> &v) {
+template <class Op, class T, int VEC> static __device__ __forceinline__ T fold_vector(uint4 data) {
+    const Vector<T, VEC> v = unpack<T, VEC>(data);
     T x = v.item[0];
 #pragma unroll
     for (int i = 1; i < VEC; i++) x = Op::apply(x, v.item[i]);
     return x;
 }
 
+/* All rows, over the whole warp: a lane's part first. In every lane. */
+template <class Op, class T, int VEC, int ROWS> static __device__ __forceinline__ T fold_chunk(const uint4 (&data)[ROWS]) {
+    T x[1] = {(T)Neutral<Op>::value()};
+    if constexpr (Halves<Op>::EXIST) {
+        x[0] = (T)(fold_bytes<Op>(data) >> 24);
+    } else {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) x[0] = Op::apply(x[0], fold_vector<Op, T, VEC>(data[r]));
+    }
+    warp_fold_rows<Op>(x);
+    return x[0];
+}
+
 /* before[r]: the fold of what comes before this lane's vector of row r in the part; returns that of the whole part, in every lane. */
 template <class Op, class T, int VEC, int ROWS>
 static __device__ __forceinline__ T scan_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
-    T x[ROWS];
+    if constexpr (Halves<Op>::EXIST) {
+        return scan_rows_of_bytes<Op>(data, before, lane);
+    } else {
+        T x[ROWS], run = (T)Neutral<Op>::value();
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) x[r] = fold_vector<Op>(unpack<T, VEC>(data[r]));
-    warp_scan_rows<Op>(x, lane);
-    T run = (T)Neutral<Op>::value();
+        for (int r = 0; r < ROWS; r++) x[r] = fold_vector<Op, T, VEC>(data[r]);
+        warp_scan_rows<Op>(x, lane);
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1);
-        before[r] = lane == 0 ? run : Op::apply(run, left);
-        run = Op::apply(run, (T)__shfl_sync(ALL_LANES, x[r], 31));
+        for (int r = 0; r < ROWS; r++) {
+            const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1);
+            before[r] = lane == 0 ? run : Op::apply(run, left);
+            run = Op::apply(run, (T)__shfl_sync(ALL_LANES, x[r], 31));
+        }
+        return run;
     }
-    return run;
 }
 
 /* The results of one vector, given all that comes before it. */
 template <class Op, class T, int VEC> static __device__ __forceinline__ Vector<T, VEC> scan_vector(uint4 data, T run, bool inclusive) {
-    Vector<T, VEC> v = unpack<T, VEC>(data);
+    if constexpr (Halves<Op>::EXIST) {
+        return unpack<T, VEC>(scan_bytes<Op>(data, (uint8_t)run, inclusive));
+    } else {
+        Vector<T, VEC> v = unpack<T, VEC>(data);
 #pragma unroll
-    for (int i = 0; i < VEC; i++) {
-        const T next = Op::apply(run, v.item[i]);
-        v.item[i] = inclusive ? next : run;
-        run = next;
+        for (int i = 0; i < VEC; i++) {
+            const T next = Op::apply(run, v.item[i]);
+            v.item[i] = inclusive ? next : run;
+            run = next;
+        }
+        return v;
     }
-    return v;
 }
 
 #endif

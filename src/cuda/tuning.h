@@ -21,11 +21,16 @@ typedef TileShape<256, 4, 4> MidShape;   /* look-back, as long as all tiles run 
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above: at once up to 12 MiB */
 typedef TileShape<256, 2, 6> ByteShape; /* instead of MidShape in scans of bytes, which are short of instructions, not of loads in flight */
 
+/* Partitions whose tiles all run at once: with one CTA a multiprocessor the smallest tiles that suffice are the fastest (docs/ring.md). */
+typedef TileShape<256, 1, 8> SplitByteShape;
+typedef TileShape<256, 2, 6> SplitShape;
+typedef TileShape<512, 4, 2> SplitLargeShape;
+
+template <class Shape> static inline bool has_sm_each(uint64_t nbytes, int nsms) { return nbytes <= (uint64_t)nsms * Shape::NBYTES; }
+
 template <class Shape> static inline bool runs_at_once(uint64_t nbytes, int nsms) {
     return nbytes <= (uint64_t)nsms * Shape::CTAS * Shape::NBYTES;
 }
-
-enum { LOOKBACK_RESIDENT_CTAS = 3 }; /* a multiprocessor, where all tiles of a partition are resident */
 
 enum {
     COUNT_THREADS = 256, /* with nothing to wait for: enough loads in flight, that is all */
@@ -73,21 +78,21 @@ template <> struct RingScanShape<8> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 8 };
 };
 
-/* With flags, each element brings a byte along. */
+/* With flags, each element brings a byte along. As many reducers as chunks: what they count is waited for by all CTAs. */
 template <int ELEM_NBYTES, bool FLAGS> struct RingCompactShape {
-    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 4, STAGES = 6 };
+    enum { REDUCERS = 12, FINISHERS = 12, ROWS = 4, STAGES = 8 };
 };
 template <> struct RingCompactShape<1, true> {
     enum { REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 6 };
 };
 template <> struct RingCompactShape<2, true> {
-    enum { REDUCERS = 8, FINISHERS = 8, ROWS = 4, STAGES = 7 };
+    enum { REDUCERS = 8, FINISHERS = 8, ROWS = 4, STAGES = 8 };
 };
 template <> struct RingCompactShape<4, true> {
-    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 3, STAGES = 6 };
+    enum { REDUCERS = 12, FINISHERS = 12, ROWS = 4, STAGES = 7 };
 };
 template <> struct RingCompactShape<8, true> {
-    enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 7 };
+    enum { REDUCERS = 12, FINISHERS = 12, ROWS = 4, STAGES = 7 };
 };
 
 /* Encoding, 2^28 bytes, as parts of the speed of a copy, by reducers x finishers x stages: mix from UTF-32, Russian and ASCII from UTF-16
@@ -103,13 +108,13 @@ template <> struct RingUtf8DecodeShape<2> { static constexpr unsigned REDUCERS =
 
 /* Bytes of input from which on the ring pass is the faster one, by the size of an element (graph replays; three sizes between powers of
  * two). */
-static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
-    return (elem_nbytes <= 2 ? 8ull : elem_nbytes == 4 ? 12ull : 16ull) << 20;
-}
+static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) { return (elem_nbytes <= 4 ? 8ull : 16ull) << 20; }
 static inline uint64_t ring_compact_min_nbytes(size_t elem_nbytes) {
-    return (elem_nbytes == 1 ? 4ull : elem_nbytes == 2 ? 8ull : elem_nbytes <= 8 ? 12ull : 32ull) << 20;
+    return (elem_nbytes > 8 ? 32ull : elem_nbytes == 4 ? 2ull : 1ull) << 20;
 }
-enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
+enum { RING_FLAGGED_BYTES_MIN = 1 << 18 }; /* of one-byte elements by flags, which the look-back pass loads singly */
+enum { RING_SPLIT_MIN_NBYTES = 17 << 19 }; /* up to which all tiles of SplitLargeShape run at once on an H200 */
+enum { RING_MAX_RECORD_NBYTES = 128 };     /* of longer ones, fetching only those that are kept saves more than streaming gains */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
 static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 4ull) << 20; }
 

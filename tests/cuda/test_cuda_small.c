@@ -30,6 +30,25 @@ static void test_scan(upsweep_type type, upsweep_op op, uint32_t how) {
     check_out(n, nbytes, false, 0);
 }
 
+/* Minimum and maximum of bytes that rise and fall so slowly that every result matters. */
+static void test_bytes(void) {
+    static const upsweep_type types[] = {UPSWEEP_U8, UPSWEEP_I8};
+    for (int falls = 0; falls < 2; falls++) {
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t level = i * 246 / n + 4 - h_in[i] % 5u;
+            h_flags[i] = (unsigned char)(falls != 0 ? 127 - level : level + 128);
+        }
+        memcpy(h_in, h_flags, n);
+        CHECK_OK(upsweep_upload(ctx, in, h_in, n));
+        for (int t = 0; t < 2; t++) {
+            test_scan(types[t], UPSWEEP_MIN, UPSWEEP_EXCLUSIVE);
+            test_scan(types[t], UPSWEEP_MAX, UPSWEEP_EXCLUSIVE);
+            test_scan(types[t], UPSWEEP_MIN, UPSWEEP_INCLUSIVE);
+            test_scan(types[t], UPSWEEP_MAX, UPSWEEP_INCLUSIVE);
+        }
+    }
+}
+
 static void test_where(upsweep_type type, upsweep_predicate keep) {
     const size_t nbytes = upsweep_type_nbytes(type);
     uint64_t *d_count = (uint64_t *)(void *)count;
@@ -124,6 +143,7 @@ static void test_all(void) {
     test_sort(UPSWEEP_U8);
     test_sort(UPSWEEP_F32);
     test_texts();
+    test_bytes();
 }
 
 static void alloc(unsigned char **p, size_t nbytes) {

@@ -1,0 +1,107 @@
+/* test_cuda_partition.c: partitions of all sizes where one way of doing them gives way to the next: one CTA; tiles of four shapes that all
+ * run at once; all tiles held in shared memory; the first ones held, and the rest counted before.
+ *
+ * By value, by flags, and of records that may lie half in the part that is held. Where each way ends depends on the GPU: the sizes are
+ * spread so that an H200 takes every one of them, on the path that the library chooses and on both passes. */
+#include "harness.h"
+#include "oracle.h"
+#include "paths.h"
+
+enum { MAX_NBYTES = 34 << 20, ROOM = 64 };
+
+static upsweep_context *ctx[PATHS];
+static unsigned char *in[PATHS], *out[PATHS], *flags[PATHS], *count[PATHS]; /* context memory */
+static unsigned char *h_in, *h_flags, *got, *want;
+
+struct shape {
+    size_t elem_nbytes;
+    upsweep_type type; /* by value, */
+    bool by_value;     /* or else by flags */
+    size_t offset;     /* bytes past an aligned address */
+};
+
+/* The n records at h_in + offset, of which those are kept that h_flags says. */
+static void check_partition(const struct shape *s, uint64_t n, const upsweep_predicate *keep) {
+    const uint64_t want_count = oracle_compact(want, h_in + s->offset, h_flags, n, s->elem_nbytes, true);
+    for (int path = 0; path < PATHS; path++) {
+        case_begin("partition of %llu records of %zu bytes by %s, path '%s', %llu kept", (unsigned long long)n, s->elem_nbytes,
+                   s->by_value ? "value" : "flags", path_names[path], (unsigned long long)want_count);
+        unsigned char *const from = in[path] + s->offset, *const to = out[path] + s->offset;
+        uint64_t *const d_count = (uint64_t *)(void *)count[path], n_kept = 0;
+        CHECK_OK(upsweep_upload(ctx[path], in[path], h_in, s->offset + n * s->elem_nbytes));
+        CHECK_OK(upsweep_upload(ctx[path], flags[path], h_flags, n));
+        if (s->by_value)
+            CHECK_OK(upsweep_partition(ctx[path], to, d_count, from, n, s->type, keep));
+        else
+            CHECK_OK(upsweep_partition_flags(ctx[path], to, d_count, from, flags[path], n, s->elem_nbytes));
+        CHECK_OK(upsweep_read_count(ctx[path], &n_kept, d_count));
+        CHECK(n_kept == want_count);
+        CHECK_OK(upsweep_download(ctx[path], got, to, n * s->elem_nbytes));
+        CHECK_SAME(got, want, n, s->elem_nbytes);
+    }
+}
+
+/* Bytes of input: in the middle of each way, and some beside the ends of what an H200 holds. */
+static const uint64_t sizes[] = {30000,    400000,   800000,   1500000,  4000000,          8600000,  9000001,
+                                 16000000, 22708224, 22708225, 25952256, 25952256 + 24576, 30000000, MAX_NBYTES - 1024};
+
+/* Kept by value: those whose upper byte is below a limit. All, none, few, half and nearly all. */
+static void test_sizes(const struct shape *s) {
+    static const unsigned limits[] = {128, 8, 249, 0, 256};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (quick() && i % 3 != 1) continue;
+        const unsigned limit = limits[(i + s->elem_nbytes) % 5];
+        const uint64_t n = sizes[i] / s->elem_nbytes, bound = s->elem_nbytes > 8 ? 0 : (uint64_t)limit << (8 * s->elem_nbytes - 8);
+        const upsweep_predicate keep = {limit == 256 ? UPSWEEP_GE : UPSWEEP_LT, {.u = limit == 256 ? 0 : bound}};
+        if (s->by_value)
+            oracle_flags(h_flags, h_in + s->offset, n, s->type, &keep);
+        else
+            for (uint64_t j = 0; j < n; j++) h_flags[j] = (h_in[j] ^ 0x5a) < limit ? (unsigned char)(h_in[j] | 1) : 0;
+        check_partition(s, n, &keep);
+    }
+}
+
+static unsigned char *alloc(int path, size_t nbytes) {
+    void *p = NULL;
+    CHECK_OK(upsweep_alloc(ctx[path], &p, nbytes));
+    return p;
+}
+
+static bool open_all(void) {
+    for (int path = 0; path < PATHS; path++) {
+        ctx[path] = open_path(path, NULL);
+        if (!CHECK(ctx[path] != NULL)) return false;
+        in[path] = alloc(path, MAX_NBYTES + ROOM);
+        out[path] = alloc(path, MAX_NBYTES + ROOM);
+        flags[path] = alloc(path, MAX_NBYTES);
+        count[path] = alloc(path, sizeof(uint64_t));
+    }
+    return true;
+}
+
+int main(void) {
+    static const struct shape shapes[] = {{1, UPSWEEP_U8, true, 3},   {2, UPSWEEP_U16, true, 2},  {4, UPSWEEP_U32, true, 0},
+                                          {8, UPSWEEP_U64, true, 8},  {1, UPSWEEP_U8, false, 0},  {4, UPSWEEP_U8, false, 4},
+                                          {8, UPSWEEP_U8, false, 0},  {16, UPSWEEP_U8, false, 0}, {8, UPSWEEP_U8, false, 4},
+                                          {12, UPSWEEP_U8, false, 4}, {24, UPSWEEP_U8, false, 8}, {48, UPSWEEP_U8, false, 0},
+                                          {20, UPSWEEP_U8, false, 0}};
+    struct rng rng = {20261121};
+    harness_begin(false);
+    if (!backend_wanted("cuda")) {
+        skip("cuda");
+        return harness_end();
+    }
+    h_in = must_malloc(MAX_NBYTES + ROOM), h_flags = must_malloc(MAX_NBYTES), got = must_malloc(MAX_NBYTES), want = must_malloc(MAX_NBYTES);
+    rng_fill(&rng, h_in, MAX_NBYTES + ROOM);
+    if (open_all())
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) test_sizes(&shapes[i]);
+    for (int path = 0; path < PATHS && ctx[path] != NULL; path++) {
+        upsweep_free(ctx[path], in[path]);
+        upsweep_free(ctx[path], out[path]);
+        upsweep_free(ctx[path], flags[path]);
+        upsweep_free(ctx[path], count[path]);
+        upsweep_close(ctx[path]);
+    }
+    free(h_in), free(h_flags), free(got), free(want);
+    return harness_end();
+}
