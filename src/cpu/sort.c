@@ -106,7 +106,11 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     return plan;
 }
 
+/* A plan would take longer than the sort. */
+static bool needs_no_scratch(uint64_t n, size_t value_nbytes) { return value_nbytes == 0 && n <= SORT_INSERTION_MAX; }
+
 uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
+    if (needs_no_scratch(n, value_nbytes)) return 0;
     const uint64_t counting = value_nbytes == 0 ? sort_by_counting_scratch(ctx, n, key_nbytes) : 0;
     return max_u64(counting, plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total);
 }
@@ -123,6 +127,7 @@ static struct scratch_plan plan_exchange(upsweep_context *ctx, uint64_t n, size_
 }
 
 uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
+    if (needs_no_scratch(n, 0)) return 0;
     return max_u64(sort_by_counting_scratch(ctx, n, key_nbytes), plan_exchange(ctx, n, key_nbytes).total);
 }
 
@@ -213,6 +218,14 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
         sort_exchange(&s, 0, args->n, false);
 }
 
+/* Keys alone, by any of their bits. */
+static void sort_by_insertion(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+    const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)args->keys_in, NULL}, .n = (uint32_t)args->n},
+                                   .to = {args->keys_out, NULL},
+                                   .image = *image};
+    sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0)->leaf(&leaf, args->lo_bit, args->hi_bit);
+}
+
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
@@ -220,6 +233,8 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const struct sort_vector *vector = whole_keys ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL;
     if (vector != NULL && args->n <= SORT_GROUP_NBYTES / key_nbytes)
         vector->group(args->keys_out, args->keys_in, (uint32_t)args->n, &image);
+    else if (needs_no_scratch(args->n, args->value_nbytes))
+        sort_by_insertion(ctx, args, &image, key_nbytes);
     else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
     else if (args->low_memory || (vector != NULL && args->n <= SORT_EXCHANGE_NBYTES / key_nbytes))
