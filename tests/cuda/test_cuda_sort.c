@@ -204,7 +204,7 @@ static void test_every_distribution(upsweep_type type, uint64_t n, bool keys_alo
     for (int distribution = 0; distribution < DISTRIBUTIONS; distribution++) {
         for (int in_place = 0; in_place < 2; in_place++) {
             struct sort_case c = {.form = KEYS, .type = type, .n = n, .key_nbytes = key_nbytes, .keys_in_place = in_place};
-            c.order.descending = distribution % 2;
+            c.order.descending = (uint32_t)distribution % 2;
             test_case(c, (enum distribution)distribution);
         }
         if (keys_alone) continue;
