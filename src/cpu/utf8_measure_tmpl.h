@@ -35,11 +35,10 @@ static size_t measure_good(const uint8_t *in, const size_t i, size_t n, struct u
     while (end < n) {
         const size_t left = n - end;
         if (left >= 256 && end > 3) {
-            const size_t before = end;
-            while (n - end >= 256 && in[end - 1] < 0x80 && is_ascii_256(in + end)) end += 256;
-            good->sequences += end - before;
-            if (end > before) continue;
-            if (!measure_well(in + end, 256, good)) break;
+            if (in[end - 1] < 0x80 && is_ascii_256(in + end))
+                good->sequences += 256;
+            else if (!measure_well(in + end, 256, good))
+                break;
             end += 256;
         } else if (left >= 64 && end > 3) {
             if (!measure_well(in + end, 64, good)) break;
