@@ -82,12 +82,13 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     struct scratch_plan plan = {.ntasks = 1};
     const size_t moved_nbytes = moves_with_key(value_nbytes) ? value_nbytes : index_nbytes(n);
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
-    const bool networks = moved_nbytes == 0 && sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL;
+    const bool networks = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL;
     const uint32_t ntasks = tasks_for(ctx, n);
-    uint64_t network_items = networks ? SORT_NETWORK_AREA_NBYTES / key_nbytes : 0;
+    const uint32_t area_nbytes = moved_nbytes == 0 ? SORT_NETWORK_AREA_NBYTES : SORT_PAIRS_AREA_NBYTES;
+    uint64_t network_items = networks ? area_nbytes / kernel->item_nbytes : 0;
     if (ntasks > 1) network_items = min_u64(network_items, n / (4 * (uint64_t)ntasks)); /* or areas would outgrow the input */
     plan.leaf_items = max_u64(network_items, kernel->leaf_items);
-    const bool splits = n > plan.leaf_items;
+    const bool splits = n > (moved_nbytes == 0 ? plan.leaf_items : kernel->leaf_items); /* pairs without networks are split sooner */
     if (splits) plan.ntasks = ntasks;
     const uint64_t largest = min_u64(n, plan.leaf_items);
     plan.bench_nbytes = bench_nbytes_of(largest, kernel->item_nbytes);
@@ -170,20 +171,35 @@ static void gather_values(upsweep_context *ctx, const struct sort_args *args, co
     sort_gather_values(ctx, &gather, tasks_for(ctx, args->n));
 }
 
+/* The networks for pairs; NULL if there are none, or if a sample says that keys are skewed: they would be counted in vain. */
+static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image,
+                                           size_t key_nbytes, size_t moved_nbytes) {
+    const enum cpu_isa isa = cpu_impl(ctx)->isa;
+    sort_pair_buckets *const buckets = sort_pair_buckets_of(isa, key_nbytes, moved_nbytes);
+    const struct sorter keys_alone = {
+        .kernel = sort_kernel_of(isa, key_nbytes, 0), .vector = sort_vector_of(isa, key_nbytes), .image = *image};
+    const struct sort_arrays from = {(unsigned char *)args->keys_in, NULL};
+    if (buckets == NULL || args->lo_bit != 0 || args->hi_bit != 8 * key_nbytes) return NULL;
+    return args->n >= SORT_PAIRS_SAMPLED && sort_is_skewed(&keys_alone, &from, 0, args->n) ? NULL : buckets;
+}
+
 static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const bool argsort = args->keys_out == NULL, gathers = !moves_with_key(args->value_nbytes);
     const struct scratch_plan plan = plan_scratch(ctx, args->n, key_nbytes, args->value_nbytes, argsort);
     unsigned char *scratch = ctx->scratch;
     const size_t moved_nbytes = gathers ? index_nbytes(args->n) : args->value_nbytes;
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && moved_nbytes == 0;
+    const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
+    sort_pair_buckets *const pair_buckets = pair_buckets_for(ctx, args, image, key_nbytes, moved_nbytes);
     const struct sorter s = {
         .ctx = ctx,
-        .kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes),
+        .kernel = kernel,
         .vector = whole_keys ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL,
+        .pair_buckets = pair_buckets,
         .image = *image,
         .in = {(unsigned char *)args->keys_in, gathers ? NULL : (unsigned char *)args->values_in},
         .out = {argsort ? scratch + plan.argsort_keys : args->keys_out, gathers ? scratch + plan.indices : args->values_out},
-        .leaf_items = plan.leaf_items,
+        .leaf_items = moved_nbytes == 0 || pair_buckets != NULL ? plan.leaf_items : kernel->leaf_items,
         .benches = scratch + plan.benches,
         .bench_nbytes = plan.bench_nbytes,
         .tables = scratch + plan.tables,

@@ -25,12 +25,21 @@
 /* A leaf by networks may be this large, in L3: it is dearer by a third than in L2, but a second split, or the only one, would be dearer
  * still. (Zen 5, 2026-11.) */
 #define SORT_NETWORK_AREA_NBYTES (4u << 20)
-/* Digit of a leaf by vector code, and what it leaves to a bucket: 5 to 11 keys, of which a column of the network has room for 16. */
+/* Digit of a leaf by networks, and what it leaves to a bucket: 5 to 11 keys, of which a column of the network has room for 16. */
 #define SORT_NETWORK_BITS     17u
 #define SORT_NETWORK_MIN_BITS 4u
 #define SORT_NETWORK_KEYS     16u
 #define SORT_NETWORK_MEAN     11u
 #define SORT_GROUP_NBYTES     1024u
+/* Fewer pairs go by digits. (Zen 5, 2026-11; so are the next ones.) */
+#define SORT_PAIRS_MIN 64u
+/* The longest bucket of pairs that is sorted by tags of 64 bits: a place in it takes so many of these. */
+#define SORT_PAIRS_MAX        (SORT_GROUP_NBYTES / 8)
+#define SORT_PAIRS_PLACE_BITS 7u
+/* A leaf of pairs by networks: a larger one is no quicker than a split and smaller ones. */
+#define SORT_PAIRS_AREA_NBYTES (2u << 20)
+/* Fewer pairs are not worth a sample, which takes most of a microsecond. */
+#define SORT_PAIRS_SAMPLED (8u << 10)
 /* Keys alone, with vector code: below, halves are exchanged; above, a digit is cheaper than so many halvings. (Zen 5, 2026-11.) */
 #define SORT_EXCHANGE_NBYTES (8u << 10)
 /* Which end is read next, no hardware can foresee: both are asked for, so far ahead. */
@@ -132,6 +141,12 @@ struct sort_vector {
     uint64_t (*part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider);
 };
 
+/* The same for pairs, stably: sorts nbuckets buckets of items in area, images as keys, and writes them, raw, to [begin, ...) of `to`.
+ * Has a bucket more than SORT_PAIRS_MAX? What is in it stays in disorder. The images in a bucket agree in their highest
+ * SORT_PAIRS_PLACE_BITS bits (32-bit keys: four). */
+typedef bool sort_pair_buckets(const struct sort_arrays *to, uint64_t begin, const void *area, const uint32_t *bounds, uint32_t nbuckets,
+                               const struct sort_image *image);
+
 struct sorter;
 
 /* Sorts a source that fits the area into [begin, begin + source.n) of `to`, which may be what it reads. */
@@ -145,7 +160,8 @@ struct sort_leaf {
     uint32_t *table; /* [table_items] for counts, with vector code */
     uint64_t table_items;
     bool by_line;                     /* keys are floats that may be spread by value */
-    const struct sort_vector *vector; /* or NULL */
+    const struct sort_vector *vector; /* keys alone; or NULL */
+    sort_pair_buckets *pair_buckets;  /* keys with values; or NULL */
     const struct sorter *sorter;      /* for what is skewed; NULL if the leaf is too small to be */
 };
 
@@ -188,6 +204,7 @@ const struct sort_kernel *sort_kernel_of_avx2(size_t key_nbytes, size_t value_nb
 
 /* The vector code for this machine and width, NULL if there is none (sort_network.c). */
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes);
+sort_pair_buckets *sort_pair_buckets_of(enum cpu_isa isa, size_t key_nbytes, size_t value_nbytes);
 
 /* ---- one sort ---------------------------------------------------------------------------------------------------------------- */
 
@@ -195,7 +212,8 @@ const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes);
 struct sorter {
     upsweep_context *ctx;
     const struct sort_kernel *kernel;
-    const struct sort_vector *vector; /* or NULL */
+    const struct sort_vector *vector; /* keys alone; or NULL */
+    sort_pair_buckets *pair_buckets;  /* keys with values; or NULL */
     struct sort_image image;
     struct sort_arrays in, out;
     uint64_t leaf_items;                                /* what is more is split */

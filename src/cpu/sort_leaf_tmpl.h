@@ -1,8 +1,9 @@
 /* sort_leaf_tmpl.h: the leaves of the radix sort, a part of sort_tmpl.h.
  *
  * A leaf fits L2. It is spread by the highest one or two digits in which its keys differ, enough of them that keys which still agree are
- * rare; then those few groups are finished by insertion, or as leaves of their own. Keys sorted whole and alone, on a machine with vector
- * code: by one digit into buckets of some 8 keys, and these by a network, 16 buckets at once (sort_network.c). */
+ * rare; then those few groups are finished by insertion, or as leaves of their own. Keys sorted whole, on a machine with vector code:
+ * by one digit into buckets of some 8 keys, and these by a network, 16 buckets at once (sort_network.c), with values by one of tags
+ * (sort_pairs_tmpl.h). */
 
 /* ---- one read of a piece ----------------------------------------------------------------------------------------------------- */
 
@@ -180,33 +181,57 @@ static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, u
     FN(finish_runs)(leaf, lo, digits.low_shift, mask & ~sort_low_bits(digits.low_shift));
 }
 
-#ifndef VALUE
-/* The buckets of a leaf by networks have been spread in the area: sorts them, those too long for a network by halves. */
-static void FN(finish_buckets)(const struct sort_leaf *leaf, const uint32_t *bounds, uint32_t nbuckets, uint32_t nbig) {
-    const uint32_t most = SORT_GROUP_NBYTES / sizeof(KEY);
-    leaf->vector->buckets(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->area, bounds, nbuckets, &leaf->image);
-    for (uint32_t d = 0; nbig > 0; d++) {
-        if (bounds[d + 1] - bounds[d] <= most) continue;
-        FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
-        sort_exchange(leaf->sorter, leaf->begin + bounds[d], bounds[d + 1] - bounds[d], true);
-        nbig--;
+/* Buckets longer than this are dearer. */
+enum { FN(bucket_most) = VALUE_NBYTES > 0 ? SORT_NETWORK_KEYS : SORT_GROUP_NBYTES / sizeof(KEY) };
+
+#ifdef VALUE
+/* The buckets of a leaf by networks have been spread in the area, by the digit from bit `shift` up: sorts them, those too long for tags by
+ * further digits. */
+static void FN(finish_pairs)(const struct sort_leaf *leaf, const uint32_t *bounds, uint32_t nbuckets, uint32_t shift) {
+    if (!leaf->pair_buckets(&leaf->to, leaf->begin, leaf->area, bounds, nbuckets, &leaf->image)) return;
+    for (uint32_t d = 0; d < nbuckets; d++) {
+        if (bounds[d + 1] - bounds[d] > SORT_PAIRS_MAX) FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
+    }
+    struct sort_leaf by_digits = *leaf; /* not by networks: the table is in use */
+    by_digits.pair_buckets = NULL;
+    for (uint32_t d = 0; d < nbuckets; d++) {
+        if (bounds[d + 1] - bounds[d] > SORT_PAIRS_MAX) FN(leaf_again)(&by_digits, bounds[d], bounds[d + 1], 0, shift);
     }
 }
+#else
+/* The buckets of a leaf by networks have been spread in the area, nbig keys in long ones: sorts them, the long ones by halves. */
+static void FN(finish_buckets)(const struct sort_leaf *leaf, const uint32_t *bounds, uint32_t nbuckets, uint32_t nbig) {
+    leaf->vector->buckets(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->area, bounds, nbuckets, &leaf->image);
+    for (uint32_t d = 0; nbig > 0; d++) {
+        const uint32_t n = bounds[d + 1] - bounds[d];
+        if (n <= FN(bucket_most)) continue;
+        FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
+        sort_exchange(leaf->sorter, leaf->begin + bounds[d], n, true);
+        nbig -= n;
+    }
+}
+#endif
 
-/* Keys sorted whole and alone, which differ in bits `varying` at most. False, with nothing written, if there is no room for the counts. */
+/* Keys sorted whole, which differ in bits `varying` at most. False, with nothing written, if there is no room for the counts; of pairs also
+ * if tags have no room for places, or if most buckets would be long: two digits are quicker then. */
 static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying) {
     const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
     const uint32_t nbuckets = 1u << digits.high_bits;
     uint32_t *bounds = leaf->table;
     if (leaf->table_items < nbuckets + 1) return false;
+    if (VALUE_NBYTES > 0 && digits.high_shift + SORT_PAIRS_PLACE_BITS > 64) return false;
     bounds[0] = 0;
     FN(count_source)(leaf, &digits, NULL, bounds + 1);
-    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, SORT_GROUP_NBYTES / sizeof(KEY));
+    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, FN(bucket_most));
+    if (VALUE_NBYTES > 0 && nbig > leaf->source.n / 2) return false;
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
+#ifdef VALUE
+    FN(finish_pairs)(leaf, bounds, nbuckets, digits.high_shift);
+#else
     FN(finish_buckets)(leaf, bounds, nbuckets, nbig);
+#endif
     return true;
 }
-#endif
 
 #ifdef REAL
 /* The same for floats, by value. False, with nothing written, if that is not possible. */
@@ -217,7 +242,7 @@ static bool FN(leaf_by_line)(const struct sort_leaf *leaf) {
     if (leaf->table_items < nbuckets + 1 || !FN(source_line)(leaf, bits, &line)) return false;
     bounds[0] = 0;
     FN(count_by_line)(leaf, &line, bits, bounds + 1);
-    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, SORT_GROUP_NBYTES / sizeof(KEY));
+    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, FN(bucket_most));
     FN(spread_by_line)(leaf, &line, bounds + 1);
     FN(finish_buckets)(leaf, bounds, nbuckets, nbig);
     return true;
@@ -249,17 +274,14 @@ static void FN(leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi) {
 #ifdef REAL
     if (leaf->by_line && FN(leaf_by_line)(leaf)) return;
 #endif
-#ifndef VALUE
+    const bool networks = VALUE_NBYTES > 0 ? leaf->pair_buckets != NULL && n >= SORT_PAIRS_MIN : leaf->vector != NULL;
     /* The keys of a bucket are seldom alike in more than its digit: that they are not is seen soon enough. */
-    if (leaf->vector && in_log && FN(leaf_by_networks)(leaf, mask)) return;
-#endif
+    if (networks && in_log && FN(leaf_by_networks)(leaf, mask)) return;
     const uint64_t varying = FN(source_varying)(leaf) & mask;
     if (varying == 0) {
         FN(copy_source)(leaf);
         return;
     }
-#ifndef VALUE
-    if (leaf->vector && !(in_log && sort_bit_top(varying) == hi) && FN(leaf_by_networks)(leaf, varying)) return;
-#endif
+    if (networks && !(in_log && sort_bit_top(varying) == hi) && FN(leaf_by_networks)(leaf, varying)) return;
     FN(leaf_by_digits)(leaf, varying, lo, mask);
 }

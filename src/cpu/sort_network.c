@@ -1,4 +1,4 @@
-/* sort_network.c: sorting networks in AVX-512 registers: the last step of a leaf of keys alone, and whole sorts of a few keys.
+/* sort_network.c: sorting networks in AVX-512 registers: the last step of a leaf, and whole sorts of a few keys.
  *
  * buckets: 16 rows of up to 16 keys are transposed, so that each lane of 16 registers has a bucket. 60 comparators, each a minimum and a
  * maximum of two registers, sort all lanes at once, with no shuffle; transposed back, rows are written one after the other.
@@ -14,8 +14,11 @@
  * part: keys below a divider are brought before the others, in place (sort_exchange.c). Vectors are read from both ends, from the one
  * where writing has less room left; their keys are compressed to the front of two registers and stored at both.
  *
+ * pairs: the columns are tags, keys with their places, and say afterwards where keys and values go (sort_pairs_tmpl.h).
+ *
  * No branch depends on a key. Cost of buckets: about 3 instructions a key of half-filled ones, where insertion has a misprediction a
- * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same. Sources: Batcher,
+ * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same, and
+ * for tags, of which no two are equal. Sources: Batcher,
  * Sorting networks and their applications, 1968; Knuth, TAOCP 3, 5.3.4; Bramas, A novel hybrid quicksort algorithm vectorized using
  * AVX-512, 2017. */
 #include "sort_kernels.h"
@@ -173,6 +176,47 @@ TARGET static inline void bitonic8_u64(__m512i to[8], const __m512i from[8]) { t
 #define COMPRESS(mask, v)       _mm512_maskz_compress_epi64(mask, v)
 #include "sort_network_tmpl.h"
 
+/* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
+
+/* The lower halves of the lanes of two registers. */
+TARGET static inline __m512i narrowed(__m512i low, __m512i high) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(low)), _mm512_cvtepi64_epi32(high), 1);
+}
+
+#define KEY          uint32_t
+#define VALUE        uint32_t
+#define LANES        16u
+#define FN(name)     name##_k4v4
+#define OF_KEY(name) name##_u32
+#include "sort_pairs_tmpl.h"
+
+#define KEY          uint32_t
+#define VALUE        uint64_t
+#define LANES        16u
+#define FN(name)     name##_k4v8
+#define OF_KEY(name) name##_u32
+#include "sort_pairs_tmpl.h"
+
+#define KEY          uint64_t
+#define VALUE        uint32_t
+#define LANES        8u
+#define FN(name)     name##_k8v4
+#define OF_KEY(name) name##_u64
+#include "sort_pairs_tmpl.h"
+
+#define KEY          uint64_t
+#define VALUE        uint64_t
+#define LANES        8u
+#define FN(name)     name##_k8v8
+#define OF_KEY(name) name##_u64
+#include "sort_pairs_tmpl.h"
+
+sort_pair_buckets *sort_pair_buckets_of(enum cpu_isa isa, size_t key_nbytes, size_t value_nbytes) {
+    if (isa < CPU_AVX512 || key_nbytes < 4 || value_nbytes == 0) return NULL;
+    static sort_pair_buckets *const all[2][2] = {{sort_buckets_k4v4, sort_buckets_k4v8}, {sort_buckets_k8v4, sort_buckets_k8v8}};
+    return all[key_nbytes / 8][value_nbytes / 8];
+}
+
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
     if (isa < CPU_AVX512) return NULL;
     return key_nbytes == 4 ? &vector_u32 : key_nbytes == 8 ? &vector_u64 : NULL;
@@ -182,6 +226,11 @@ const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
 
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
     (void)isa, (void)key_nbytes;
+    return NULL;
+}
+
+sort_pair_buckets *sort_pair_buckets_of(enum cpu_isa isa, size_t key_nbytes, size_t value_nbytes) {
+    (void)isa, (void)key_nbytes, (void)value_nbytes;
     return NULL;
 }
 

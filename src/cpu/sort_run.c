@@ -35,6 +35,7 @@ static void sort_leaf(const struct sorter *s, const struct bucket *b, const stru
                                    .table_items = s->table_nbytes / sizeof(uint32_t),
                                    .by_line = may_go_by_line(s, b),
                                    .vector = s->vector,
+                                   .pair_buckets = s->pair_buckets,
                                    .sorter = s};
     s->kernel->leaf(&leaf, b->lo, b->hi);
 }

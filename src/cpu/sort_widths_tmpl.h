@@ -119,14 +119,14 @@ static struct sort_digits sort_network_digits(uint64_t varying, uint32_t n) {
     return (struct sort_digits){.high_shift = top - nbits, .high_bits = nbits};
 }
 
-/* Counts of each digit -> where its bucket starts. Returns how many buckets have more than `most` items. */
+/* Counts of each digit -> where its bucket starts. Returns how many items are in buckets of more than `most`. */
 static uint32_t sort_sum_counts(uint32_t *counts, uint32_t nbuckets, uint32_t most) {
     uint32_t start = 0, nbig = 0;
     for (uint32_t d = 0; d < nbuckets; d++) {
         const uint32_t count = counts[d];
         counts[d] = start;
         start += count;
-        nbig += count > most;
+        nbig += count > most ? count : 0;
     }
     return nbig;
 }
