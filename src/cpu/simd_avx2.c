@@ -12,12 +12,7 @@
 #include "kernels.h"
 #include "set_bits.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt")
-#endif
+#include "target_avx2.h"
 
 #define VEC_NBYTES 32
 typedef __m256i raw_vec;
@@ -194,11 +189,7 @@ const struct kernels kernels_avx2 = {
     .stream_copy = stream_copy,
 };
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int simd_avx2_is_for_x86; /* ISO C wants a declaration in every file */

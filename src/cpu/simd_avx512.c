@@ -11,13 +11,7 @@
 #include "../op.h"
 #include "kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2"))), \
-                             apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2")
-#endif
+#include "target_avx512.h"
 
 #define VEC_NBYTES 64
 typedef __m512i raw_vec;
@@ -205,11 +199,7 @@ const struct kernels kernels_avx512 = {
     .stream_copy = stream_copy,
 };
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int simd_avx512_is_for_x86; /* ISO C wants a declaration in every file */

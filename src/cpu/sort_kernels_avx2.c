@@ -7,12 +7,7 @@
 
 #include <immintrin.h>
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2")
-#endif
+#include "target_avx2.h"
 
 #include "sort_widths_tmpl.h"
 
@@ -20,10 +15,6 @@ const struct sort_kernel *sort_kernel_of_avx2(size_t key_nbytes, size_t value_nb
     return all_kernels[__builtin_ctzll(key_nbytes)][value_nbytes / 4];
 }
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #endif

@@ -75,17 +75,20 @@ TARGET static inline void transpose_parts(__m512i *to, uint32_t stride, __m512i 
     to[3 * stride] = _mm512_shuffle_i32x4(ab_odd, cd_odd, 0xdd);
 }
 
+/* Part l of to[c]: lane 4 * l + c of from[0] ... from[3]. */
+TARGET static inline void transpose_within_parts(__m512i to[4], const __m512i from[4]) {
+    const __m512i low01 = _mm512_unpacklo_epi32(from[0], from[1]), high01 = _mm512_unpackhi_epi32(from[0], from[1]);
+    const __m512i low23 = _mm512_unpacklo_epi32(from[2], from[3]), high23 = _mm512_unpackhi_epi32(from[2], from[3]);
+    to[0] = _mm512_unpacklo_epi64(low01, low23);
+    to[1] = _mm512_unpackhi_epi64(low01, low23);
+    to[2] = _mm512_unpacklo_epi64(high01, high23);
+    to[3] = _mm512_unpackhi_epi64(high01, high23);
+}
+
 /* to[i]: lane i of from[0], from[1], ... from[15]. */
 TARGET static inline void transpose16(__m512i to[16], const __m512i from[16]) {
     __m512i u[16]; /* part l of u[4 * i + c]: lane 4 * l + c of from[4 * i] ... from[4 * i + 3] */
-    UNROLL for (uint32_t i = 0; i < 16; i += 4) {
-        const __m512i low01 = _mm512_unpacklo_epi32(from[i], from[i + 1]), high01 = _mm512_unpackhi_epi32(from[i], from[i + 1]);
-        const __m512i low23 = _mm512_unpacklo_epi32(from[i + 2], from[i + 3]), high23 = _mm512_unpackhi_epi32(from[i + 2], from[i + 3]);
-        u[i] = _mm512_unpacklo_epi64(low01, low23);
-        u[i + 1] = _mm512_unpackhi_epi64(low01, low23);
-        u[i + 2] = _mm512_unpacklo_epi64(high01, high23);
-        u[i + 3] = _mm512_unpackhi_epi64(high01, high23);
-    }
+    UNROLL for (uint32_t i = 0; i < 16; i += 4) transpose_within_parts(u + i, from + i);
     UNROLL for (uint32_t c = 0; c < 4; c++) transpose_parts(to + c, 4, u[c], u[4 + c], u[8 + c], u[12 + c]);
 }
 
@@ -117,14 +120,7 @@ TARGET static inline void bitonic8_u32(__m512i to[8], const __m512i from[8]) {
     const __m512i low_pair = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 23, 22, 21, 20, 7, 6, 5, 4);
     const __m512i high_pair = _mm512_add_epi32(low_pair, _mm512_set1_epi32(8));
     __m512i u[8]; /* part l of u[c]: lane 4 * l + c of the first four registers; of u[4 + c]: of the others */
-    UNROLL for (uint32_t i = 0; i < 8; i += 4) {
-        const __m512i low01 = _mm512_unpacklo_epi32(from[i], from[i + 1]), high01 = _mm512_unpackhi_epi32(from[i], from[i + 1]);
-        const __m512i low23 = _mm512_unpacklo_epi32(from[i + 2], from[i + 3]), high23 = _mm512_unpackhi_epi32(from[i + 2], from[i + 3]);
-        u[i] = _mm512_unpacklo_epi64(low01, low23);
-        u[i + 1] = _mm512_unpackhi_epi64(low01, low23);
-        u[i + 2] = _mm512_unpacklo_epi64(high01, high23);
-        u[i + 3] = _mm512_unpackhi_epi64(high01, high23);
-    }
+    UNROLL for (uint32_t i = 0; i < 8; i += 4) transpose_within_parts(u + i, from + i);
     UNROLL for (uint32_t c = 0; c < 4; c++) {
         to[2 * c] = _mm512_permutex2var_epi32(u[c], low_pair, u[4 + c]);
         to[2 * c + 1] = _mm512_permutex2var_epi32(u[c], high_pair, u[4 + c]);

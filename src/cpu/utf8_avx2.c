@@ -16,12 +16,7 @@
 #include "set_bits.h"
 #include "utf8_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt")
-#endif
+#include "target_avx2.h"
 
 #include "utf8_avx2_window.h" /* for these instruction sets */
 
@@ -181,11 +176,7 @@ const struct utf8_kernels utf8_kernels_avx2 = {
     .encode = {utf32_encode_avx2, utf16le_encode_avx2, utf16be_encode_avx2},
 };
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int utf8_avx2_is_for_x86; /* ISO C wants a declaration in every file */

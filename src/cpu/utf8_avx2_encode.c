@@ -8,12 +8,7 @@
 #include "set_bits.h"
 #include "utf8_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt")
-#endif
+#include "target_avx2.h"
 
 static inline __m256i load(const void *p) { return _mm256_loadu_si256(p); }
 ALWAYS_INLINE __m128i load_8(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)p); }
@@ -207,11 +202,7 @@ size_t utf16be_encode_avx2(uint8_t *out, const void *in, size_t n, bool replace,
     return encode_utf16(out, in, n, replace, bad, utf16_is_swapped(UPSWEEP_UTF16BE));
 }
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int utf8_avx2_encode_is_for_x86; /* ISO C wants a declaration in every file */

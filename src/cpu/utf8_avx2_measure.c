@@ -7,12 +7,7 @@
 
 #include "utf8_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt")
-#endif
+#include "target_avx2.h"
 
 #include "utf8_avx2_window.h" /* for these instruction sets */
 
@@ -95,14 +90,10 @@ static inline bool is_ascii_256(const uint8_t *p) {
 
 /* ---- all text ---------------------------------------------------------------------------------------------------------------- */
 
-static void measure_window(const uint8_t *in, size_t i, size_t n, struct utf8_good *good, struct utf8_bad *bad) {
+static struct utf8_ends window_ends(const uint8_t *in, size_t i, size_t n) {
     const bool inside = i >= 8 && n - i >= 72;
     const struct edge edge = inside ? (struct edge){{0}, {0}} : edge_at(in, i, n);
-    const uint64_t owned = utf8_owned(n - i);
-    const struct utf8_ends ends = utf8_find_ends(classify((inside ? in + i : edge.here) - UTF8_BEFORE));
-    good->sequences += (uint64_t)_mm_popcnt_u64((ends.ascii | ends.of_2 | ends.of_3 | ends.of_4) & owned);
-    good->of_4 += (uint64_t)_mm_popcnt_u64(ends.of_4 & owned);
-    utf8_take_bad(bad, &ends, owned, i);
+    return utf8_find_ends(classify((inside ? in + i : edge.here) - UTF8_BEFORE));
 }
 
 #include "utf8_measure_tmpl.h"
@@ -111,11 +102,7 @@ struct utf8_good utf8_measure_avx2(const uint8_t *in, size_t n, struct utf8_bad 
     return measure(in, n, bad);
 }
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int utf8_avx2_measure_is_for_x86; /* ISO C wants a declaration in every file */

@@ -23,14 +23,7 @@
 
 #include "utf8_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(                                                                                           \
-    __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2"))), \
-    apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2")
-#endif
+#include "target_avx512.h"
 
 #include "utf8_avx512_window.h" /* for these instruction sets */
 
@@ -244,11 +237,7 @@ const struct utf8_kernels utf8_kernels_avx512 = {
     .encode = {utf32_encode_avx512, utf16le_encode_avx512, utf16be_encode_avx512},
 };
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int utf8_avx512_is_for_x86; /* ISO C wants a declaration in every file */

@@ -15,14 +15,7 @@
 
 #include "utf8_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(                                                                                           \
-    __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2"))), \
-    apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2")
-#endif
+#include "target_avx512.h"
 
 static inline __m512i load(const void *p) { return _mm512_loadu_si512(p); }
 
@@ -245,11 +238,7 @@ size_t utf16be_encode_avx512(uint8_t *out, const void *in, size_t n, bool replac
     return encode_utf16(out, in, n, replace, bad, utf16_is_swapped(UPSWEEP_UTF16BE));
 }
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int utf8_avx512_encode_is_for_x86; /* ISO C wants a declaration in every file */

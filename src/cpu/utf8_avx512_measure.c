@@ -15,14 +15,7 @@
 
 #include "utf8_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute push(                                                                                           \
-    __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2"))), \
-    apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx512vbmi,avx512vbmi2")
-#endif
+#include "target_avx512.h"
 
 #include "utf8_avx512_window.h" /* for these instruction sets */
 
@@ -120,14 +113,10 @@ static inline bool is_ascii_256(const uint8_t *p) {
 
 /* ---- all text ---------------------------------------------------------------------------------------------------------------- */
 
-static void measure_window(const uint8_t *in, size_t i, size_t n, struct utf8_good *good, struct utf8_bad *bad) {
+static struct utf8_ends window_ends(const uint8_t *in, size_t i, size_t n) {
     const bool inside = i >= 6 && n - i >= 64;
     const struct window w = inside ? load_window(in + i - UTF8_BEFORE) : load_window_within(in, n, (ptrdiff_t)i - UTF8_BEFORE);
-    const uint64_t owned = utf8_owned(n - i);
-    const struct utf8_ends ends = utf8_find_ends(classify(&w));
-    good->sequences += (uint64_t)_mm_popcnt_u64((ends.ascii | ends.of_2 | ends.of_3 | ends.of_4) & owned);
-    good->of_4 += (uint64_t)_mm_popcnt_u64(ends.of_4 & owned);
-    utf8_take_bad(bad, &ends, owned, i);
+    return utf8_find_ends(classify(&w));
 }
 
 #include "utf8_measure_tmpl.h"
@@ -136,11 +125,7 @@ struct utf8_good utf8_measure_avx512(const uint8_t *in, size_t n, struct utf8_ba
     return measure(in, n, bad);
 }
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "target_end.h"
 
 #else
 typedef int utf8_avx512_measure_is_for_x86; /* ISO C wants a declaration in every file */

@@ -1,12 +1,22 @@
 /* utf8_measure_tmpl.h: what is in UTF-8, by long strides of well-formed text and, where there is none, by windows. A vector version defines
  * before it includes this
  *
- *     is_ascii_256(p)                            are the 256 bytes at p ASCII?
- *     measure_well(p, nbytes, good)              counts the sequences that begin, and those of four bytes that end, in the nbytes at p (64
- * or 256), or returns false if something is wrong there; looks at three bytes before p measure_well_within(in, i, n, good)        the same
- * for in [i, i + 64), or up to n; reads nothing beside in [n] measure_window(in, i, n, good, bad)        counts what ends in in [i, i +
- * UTF8_OWNED), or up to n; likewise
- */
+ * is_ascii_256(p): are the 256 bytes at p ASCII?
+ *
+ * measure_well(p, nbytes, good): counts the sequences that begin, and those of four bytes that end, in the nbytes at p (64 or 256), or
+ * returns false if something is wrong there; looks at three bytes before p.
+ *
+ * measure_well_within(in, i, n, good): the same for in [i, i + 64), or up to n; reads nothing beside in [n].
+ *
+ * window_ends(in, i, n): what ends in in [i, i + UTF8_OWNED), or up to n; likewise. */
+
+static void measure_window(const uint8_t *in, size_t i, size_t n, struct utf8_good *good, struct utf8_bad *bad) {
+    const uint64_t owned = utf8_owned(n - i);
+    const struct utf8_ends ends = window_ends(in, i, n);
+    good->sequences += (uint64_t)__builtin_popcountll((ends.ascii | ends.of_2 | ends.of_3 | ends.of_4) & owned);
+    good->of_4 += (uint64_t)__builtin_popcountll(ends.of_4 & owned);
+    utf8_take_bad(bad, &ends, owned, i);
+}
 
 /* The bytes before in[i], i > 0, that begin a sequence without ending it, if all is well there. */
 static inline size_t open_bytes(const uint8_t *in, size_t i) {
