@@ -54,7 +54,7 @@ static void mask_items(const struct compact_run *run, uint64_t first, size_t n, 
 
 static size_t count_bits(const uint64_t *bits, size_t n) {
     size_t count = 0;
-    for (size_t w = 0; w < (n + 63) / 64; w++) count += (size_t)__builtin_popcountll(bits[w]);
+    for (size_t w = 0; w < (n + 63) / 64; w++) count += (size_t)popcount_64(bits[w]);
     return count;
 }
 

@@ -96,21 +96,11 @@ static size_t run_kernels(const struct utf8_run *run, void *out, struct piece p,
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t cut_utf8(const uint8_t *in, uint64_t n, uint64_t at) {
-    for (uint64_t back = 1; utf8_is_continuation(in[at]) && back <= 3 && back <= at; back++) {
-        const uint64_t start = at - back;
-        if (utf8_is_continuation(in[start])) continue;
-        bool good;
-        return utf8_sequence(in + start, n - start < 4 ? (size_t)(n - start) : 4, &good) > back ? start : at;
-    }
-    return at;
-}
-
 /* The last place at or before `at` where a sequence begins. */
 static uint64_t cut(const struct utf8_run *run, uint64_t at) {
     if (at >= run->n) return run->n;
     if (at == 0 || run->args->from == UPSWEEP_UTF32) return at;
-    if (run->args->from == UPSWEEP_UTF8) return cut_utf8(run->in, run->n, at);
+    if (run->args->from == UPSWEEP_UTF8) return utf8_cut(run->in, (size_t)run->n, (size_t)at);
     const unsigned char *high_byte = run->in + 2 * at + (run->args->from == UPSWEEP_UTF16LE); /* its top six bits tell surrogates */
     return high_byte[0] >> 2 == 0xDC >> 2 && high_byte[-2] >> 2 == 0xD8 >> 2 ? at - 1 : at;
 }

@@ -136,7 +136,7 @@ static size_t decode_edge(unsigned char *out, const uint8_t *in, size_t i, size_
                           upsweep_encoding to) {
     const struct edge edge = edge_at(in, i, n);
     unsigned char staged[(64 + 8) * 4];
-    const size_t k = decode_window(staged, edge.here - UTF8_BEFORE, utf8_owned(n - i), replace, bad, i, to);
+    const size_t k = decode_window(staged, edge.bytes + EDGE_BEFORE - UTF8_BEFORE, utf8_owned(n - i), replace, bad, i, to);
     memcpy(out, staged, k * (to == UPSWEEP_UTF32 ? 4 : 2));
     return k;
 }

@@ -1,12 +1,11 @@
-/* utf8_avx2_window.h: windows of 64 bytes for the AVX2 kernels: what classes their bytes are of, and copies of those where the text begins
- * or ends. Included where the compiler has been told of the instruction sets. */
+/* utf8_avx2_window.h: windows of 64 bytes for the AVX2 kernels: what classes their bytes are of. Included where the compiler has
+ * been told of the instruction sets. */
 #ifndef UPSWEEP_UTF8_AVX2_WINDOW_H
 #define UPSWEEP_UTF8_AVX2_WINDOW_H
 
 #include <immintrin.h>
-#include <string.h>
 
-#include "utf8_kernels.h"
+#include "utf8_edge.h"
 
 static inline __m256i load(const void *p) { return _mm256_loadu_si256(p); }
 static inline __m256i bytes_of(int byte) { return _mm256_set1_epi8((char)byte); }
@@ -50,18 +49,5 @@ ALWAYS_INLINE struct utf8_classes classify(const uint8_t *p) {
 }
 
 static inline bool is_ascii_64(const uint8_t *p) { return _mm256_movemask_epi8(_mm256_or_si256(load(p), load(p + 32))) == 0; }
-
-/* A copy of in [i - 8, i + 72), of zeros where in [n] has none: the window at i for kernels that look beyond it. */
-struct edge {
-    uint8_t before[8], here[72];
-};
-
-static struct edge edge_at(const uint8_t *in, size_t i, size_t n) {
-    struct edge edge = {{0}, {0}};
-    const size_t before = i < sizeof edge.before ? i : sizeof edge.before, here = n - i < sizeof edge.here ? n - i : sizeof edge.here;
-    memcpy(edge.before + sizeof edge.before - before, in + i - before, before);
-    memcpy(edge.here, in + i, here);
-    return edge;
-}
 
 #endif

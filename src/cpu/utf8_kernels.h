@@ -37,9 +37,11 @@ struct utf8_kernels {
 };
 
 extern const struct utf8_kernels utf8_kernels_portable;
+/* utf8_portable_encode.c, utf8_avx2_measure.c and so on */
+utf8_measure_kernel utf8_measure_portable;
+utf8_encode_kernel utf32_encode_portable, utf16le_encode_portable, utf16be_encode_portable;
 #if defined(__x86_64__)
 extern const struct utf8_kernels utf8_kernels_avx2, utf8_kernels_avx512;
-/* utf8_avx2_measure.c, utf8_avx2_encode.c and so on */
 utf8_measure_kernel utf8_measure_avx2, utf8_measure_avx512;
 utf8_encode_kernel utf32_encode_avx2, utf16le_encode_avx2, utf16be_encode_avx2;
 utf8_encode_kernel utf32_encode_avx512, utf16le_encode_avx512, utf16be_encode_avx512;
@@ -59,12 +61,19 @@ static inline bool utf16_is_swapped(upsweep_encoding encoding) {
     return encoding == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? UPSWEEP_UTF16BE : UPSWEEP_UTF16LE);
 }
 
+/* Takes one ill-formed sequence into *bad. */
+static inline void utf8_take_one_bad(struct utf8_bad *bad, size_t at, size_t length) {
+    if (bad->first == SIZE_MAX) bad->first = at;
+    bad->sequences++;
+    bad->units += length;
+}
+
 /* Takes the ill-formed sequences that end within a window into *bad. `owned` are the bits that count; bit UTF8_BEFORE is byte `at` of the
  * piece. Where the first one begins is looked for once. No branch on whether there are any: returns that. */
 ALWAYS_INLINE bool utf8_take_any_bad(struct utf8_bad *bad, const struct utf8_ends *ends, uint64_t owned, size_t at) {
-    const uint64_t found = ends->bad & owned, nfound = (uint64_t)__builtin_popcountll(found);
+    const uint64_t found = ends->bad & owned, nfound = popcount_64(found);
     bad->sequences += nfound;
-    bad->units += nfound + (uint64_t)__builtin_popcountll(ends->bad_2 & owned) + (uint64_t)__builtin_popcountll(ends->bad_3 & owned);
+    bad->units += nfound + popcount_64(ends->bad_2 & owned) + popcount_64(ends->bad_3 & owned);
     if (bad->first == SIZE_MAX && found != 0) {
         const uint64_t end = found & (0 - found);
         bad->first = at + (size_t)__builtin_ctzll(end) - UTF8_BEFORE - ((end & ends->bad_2) != 0) - ((end & ends->bad_3) != 0);

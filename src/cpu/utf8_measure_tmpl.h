@@ -13,8 +13,8 @@
 static void measure_window(const uint8_t *in, size_t i, size_t n, struct utf8_good *good, struct utf8_bad *bad) {
     const uint64_t owned = utf8_owned(n - i);
     const struct utf8_ends ends = window_ends(in, i, n);
-    good->sequences += (uint64_t)__builtin_popcountll((ends.ascii | ends.of_2 | ends.of_3 | ends.of_4) & owned);
-    good->of_4 += (uint64_t)__builtin_popcountll(ends.of_4 & owned);
+    good->sequences += popcount_64((ends.ascii | ends.of_2 | ends.of_3 | ends.of_4) & owned);
+    good->of_4 += popcount_64(ends.of_4 & owned);
     utf8_take_bad(bad, &ends, owned, i);
 }
 

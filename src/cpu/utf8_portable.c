@@ -1,22 +1,35 @@
-/* utf8_portable.c: the table of UTF-8 kernels in plain C: eight code units at a time while they are ASCII, else sequence after sequence.
+/* utf8_portable.c: the table of UTF-8 kernels in plain C, for every machine that is not an x86-64 with AVX2.
  *
- * It is what machines without vectors run, and the plainest statement of what the others must do. */
-#include <string.h>
-
-#include "utf8_kernels.h"
+ *     well-formed   eight bytes at a time while they are ASCII, else sequence after sequence of the same length: text mostly goes on with
+ *                   the one that it had
+ *     ill-formed    from the first bad sequence on a KiB of windows of 64 bytes (utf8_portable_window.h), where nothing is guessed: code
+ *                   units are put together at each byte, and copied from where the mask of ends has bits
+ *
+ * Windows alone would do, but take twice as long for text of few lengths; sequences alone are lost in garbage, where no guess is right.
+ * Counting is in utf8_portable_measure.c, encoding in utf8_portable_encode.c. */
+#include "utf8_portable_window.h"
 
 enum { REPLACEMENT = 0xFFFD };
 
-static inline bool is_ascii_8(const uint8_t *p) {
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return (word & UINT64_C(0x8080808080808080)) == 0;
+/* ---- one sequence ------------------------------------------------------------------------------------------------------------ */
+
+/* Writes a code unit at out[k]. */
+ALWAYS_INLINE void put_unit(void *out, size_t k, uint32_t unit, upsweep_encoding to) {
+    if (to == UPSWEEP_UTF32)
+        ((uint32_t *)out)[k] = unit;
+    else
+        ((uint16_t *)out)[k] = utf16_is_swapped(to) ? __builtin_bswap16((uint16_t)unit) : (uint16_t)unit;
 }
 
-static inline void take_bad(struct utf8_bad *bad, size_t at, size_t length) {
-    if (bad->first == SIZE_MAX) bad->first = at;
-    bad->sequences++;
-    bad->units += length;
+/* Writes a code point at out[k] and returns the number of code units. */
+ALWAYS_INLINE size_t put(void *out, size_t k, uint32_t code, upsweep_encoding to) {
+    if (to == UPSWEEP_UTF32 || code < 0x10000) {
+        put_unit(out, k, code, to);
+        return 1;
+    }
+    put_unit(out, k, 0xD7C0 + (code >> 10), to); /* D800 + ((code - 10000) >> 10) */
+    put_unit(out, k + 1, 0xDC00 + (code & 0x3FF), to);
+    return 2;
 }
 
 /* Four bytes, the first one on top. */
@@ -36,50 +49,149 @@ static inline uint32_t code_of_4(uint32_t bytes) {
     return (bytes & 0xF8C0C0C0) == 0xF0808080 && code - 0x10000 < 0x100000 ? code : 0;
 }
 
-/* ---- decode ------------------------------------------------------------------------------------------------------------------ */
+/* ---- a window ---------------------------------------------------------------------------------------------------------------- */
 
-static inline uint16_t swap_16(uint16_t unit, bool swap) { return swap ? __builtin_bswap16(unit) : unit; }
+/* What a window holds at each byte that ends a sequence: 16 bits of a code point, and those above. */
+struct units {
+    uint16_t unit[64];
+    uint8_t top[64];
+};
 
-/* Writes a code point at out[k] in an encoding and returns the number of code units. */
-ALWAYS_INLINE size_t put(void *out, size_t k, uint32_t code, upsweep_encoding to) {
-    const bool swap = utf16_is_swapped(to);
-    if (to == UPSWEEP_UTF32) {
-        ((uint32_t *)out)[k] = code;
-        return 1;
-    }
-    if (code < 0x10000) {
-        ((uint16_t *)out)[k] = swap_16((uint16_t)code, swap);
-        return 1;
-    }
-    ((uint16_t *)out)[k] = swap_16((uint16_t)(0xD7C0 + (code >> 10)), swap); /* D800 + ((code - 10000) >> 10) */
-    ((uint16_t *)out)[k + 1] = swap_16((uint16_t)(0xDC00 + (code & 0x3FF)), swap);
-    return 2;
+/* Bytes shifted, less the bits that come from their neighbours: few processors shift bytes. */
+ALWAYS_INLINE bytes16 left(bytes16 b, int bits, uint8_t kept) { return (bytes16)((halves8)b << bits) & kept; }
+ALWAYS_INLINE bytes16 right(bytes16 b, int bits, uint8_t kept) { return (bytes16)((halves8)b >> bits) & kept; }
+
+/* The 16 units of these bytes. */
+ALWAYS_INLINE void weave(uint16_t unit[16], bytes16 low, bytes16 high) {
+    const bool low_first = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    const bytes16 first = low_first ? low : high, second = low_first ? high : low;
+    const bytes16 units[2] = {interleave_low(first, second), interleave_high(first, second)};
+    memcpy(unit, units, sizeof units);
 }
+
+/* Puts together the low 16 bits of the code point that ends at each byte at p, wherever one does. */
+ALWAYS_INLINE void assemble(uint16_t unit[64], const uint8_t *p) {
+    for (size_t i = 0; i < 64; i += 16) {
+        const bytes16 b = load(p + i), high = (bytes16)((signed16)b < 0);
+        const bytes16 b1 = load(p + i - 1) & high, b2 = load(p + i - 2) & is_continuation(b1);
+        weave(unit + i, (b & 0x7F) | left(b1, 6, 0xC0), right(b1, 2, 0x0F) | left(b2, 4, 0xF0));
+    }
+}
+
+/* What is above 16 bits. Three continuations in a row end a sequence of four, if they end a well-formed one at all. */
+ALWAYS_INLINE void assemble_top(uint8_t top[64], const uint8_t *p) {
+    for (size_t i = 0; i < 64; i += 16) {
+        const bytes16 b2 = load(p + i - 2), b3 = load(p + i - 3);
+        const bytes16 of_4 = is_continuation(load(p + i)) & is_continuation(load(p + i - 1)) & is_continuation(b2);
+        const bytes16 bits = (right(b2, 4, 0x03) | left(b3, 2, 0x1C)) & of_4;
+        memcpy(top + i, &bits, sizeof bits);
+    }
+}
+
+/* Makes surrogate pairs of the four-byte sequences: the low one where the sequence ends, the high one at the byte before. */
+static void patch_surrogates(uint16_t unit[64], const uint8_t *p, uint64_t of_4) {
+    for (; of_4 != 0; of_4 &= of_4 - 1) {
+        const size_t end = (size_t)__builtin_ctzll(of_4);
+        if (end < UTF8_BEFORE) continue;
+        const uint32_t code = utf8_code_point(p + end - 3, 4);
+        unit[end] = (uint16_t)(0xDC00 | (code & 0x3FF));
+        unit[end - 1] = (uint16_t)(0xD7C0 + (code >> 10));
+    }
+}
+
+static void patch_bad(struct units *units, uint64_t bad) {
+    for (; bad != 0; bad &= bad - 1) {
+        const size_t end = (size_t)__builtin_ctzll(bad);
+        units->unit[end] = 0xFFFD;
+        units->top[end] = 0;
+    }
+}
+
+/* Writes the units at the bits of `emit` and returns their number. In fours, so that where the loop ends is easier to guess: up to three
+ * more are written. */
+ALWAYS_INLINE size_t store_units(void *out, const struct units *units, uint64_t emit, upsweep_encoding to) {
+    enum { AT_ONCE = 4 };
+    const size_t nunits = popcount_64(emit);
+    for (size_t k = 0; k < nunits; k += AT_ONCE)
+        for (size_t j = 0; j < AT_ONCE; j++, emit &= emit - 1) {
+            const size_t at = (size_t)__builtin_ctzll(emit | (uint64_t)1 << 63);
+            put_unit(out, k + j, units->unit[at] | (to == UPSWEEP_UTF32 ? (uint32_t)units->top[at] << 16 : 0), to);
+        }
+    return nunits;
+}
+
+/* Writes what ends in the UTF8_OWNED bytes at in + at, and returns the number of code units. Looks at six bytes before and five behind. */
+ALWAYS_INLINE size_t decode_window(void *out, const uint8_t *in, size_t at, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
+    const uint64_t owned = UTF8_OWNED_BITS << UTF8_BEFORE;
+    const uint8_t *p = in + at - UTF8_BEFORE;
+    const struct utf8_ends ends = utf8_find_any_ends(classify(p));
+    struct units units;
+    uint64_t emit = ends.ascii | ends.of_2 | ends.of_3 | ends.of_4;
+    assemble(units.unit, p);
+    if (to == UPSWEEP_UTF32) {
+        assemble_top(units.top, p);
+    } else {
+        patch_surrogates(units.unit, p, ends.of_4);
+        emit |= ends.of_4 >> 1;
+    }
+    utf8_take_any_bad(bad, &ends, owned, at);
+    if (replace) {
+        patch_bad(&units, ends.bad & owned);
+        emit |= ends.bad;
+    }
+    return store_units(out, &units, emit & owned, to);
+}
+
+enum { WINDOWS = 16, BEFORE_WINDOW = 6, WINDOW_AND_BEHIND = 72 };
+
+/* Windows from in + *i on; moves *i behind the last sequence that ends in them, and takes back the high surrogate of one that does not. */
+ALWAYS_INLINE size_t decode_windows_to(unsigned char *out, const uint8_t *in, size_t n, size_t *i, bool replace, struct utf8_bad *bad,
+                                       upsweep_encoding to) {
+    size_t k = 0, at = *i;
+    for (int window = 0; window < WINDOWS && n - at >= WINDOW_AND_BEHIND; window++, at += UTF8_OWNED)
+        k += decode_window(out + k * encoding_nbytes(to), in, at, replace, bad, to);
+    *i = utf8_cut(in, n, at);
+    return to != UPSWEEP_UTF32 && at - *i == 3 ? k - 1 : k;
+}
+
+/* Not inline, for the registers of the loop that seldom comes here. */
+__attribute__((noinline)) static size_t decode_windows(unsigned char *out, const uint8_t *in, size_t n, size_t *i, bool replace,
+                                                       struct utf8_bad *bad, upsweep_encoding to) {
+    if (to == UPSWEEP_UTF32) return decode_windows_to(out, in, n, i, replace, bad, UPSWEEP_UTF32);
+    if (to == UPSWEEP_UTF16LE) return decode_windows_to(out, in, n, i, replace, bad, UPSWEEP_UTF16LE);
+    return decode_windows_to(out, in, n, i, replace, bad, UPSWEEP_UTF16BE);
+}
+
+/* ---- decode ------------------------------------------------------------------------------------------------------------------ */
 
 ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
     size_t k = 0;
     for (size_t i = 0; i < n;) {
         if (n - i >= 8 && is_ascii_8(in + i)) {
-            for (size_t j = 0; j < 8; j++) put(out, k + j, in[i + j], to);
-            i += 8;
-            k += 8;
+            for (size_t j = 0; j < 8; j++) put_unit(out, k + j, in[i + j], to);
+            for (i += 8, k += 8; n - i >= 64 && is_ascii_64(in + i); i += 64, k += 64)
+                for (size_t j = 0; j < 64; j++) put_unit(out, k + j, in[i + j], to);
             continue;
         }
         if (in[i] < 0x80) {
-            k += put(out, k, in[i++], to);
+            put_unit(out, k++, in[i++], to);
             continue;
         }
         const size_t start = i;
-        uint32_t code; /* text mostly goes on with the length that it had */
+        uint32_t code;
         for (; n - i >= 4 && (code = code_of_2(load_4(in + i))) != 0; i += 2) k += put(out, k, code, to);
         for (; n - i >= 4 && (code = code_of_3(load_4(in + i))) != 0; i += 3) k += put(out, k, code, to);
         for (; n - i >= 4 && (code = code_of_4(load_4(in + i))) != 0; i += 4) k += put(out, k, code, to);
         if (i > start) continue;
         bool good;
         const size_t length = utf8_sequence(in + i, n - i, &good);
-        if (!good) take_bad(bad, i, length);
+        if (!good) utf8_take_one_bad(bad, i, length);
         if (good || replace) k += put(out, k, good ? utf8_code_point(in + i, length) : REPLACEMENT, to);
         i += length;
+        if (good || i < BEFORE_WINDOW || n - i < WINDOW_AND_BEHIND) continue;
+        size_t at = i;
+        k += decode_windows((unsigned char *)out + k * encoding_nbytes(to), in, n, &at, replace, bad, to);
+        i = at;
     }
     return k;
 }
@@ -94,117 +206,8 @@ static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replac
     return decode(out, in, n, replace, bad, UPSWEEP_UTF16BE);
 }
 
-static struct utf8_good measure(const uint8_t *in, size_t n, struct utf8_bad *bad) {
-    struct utf8_good found = {0, 0};
-    for (size_t i = 0; i < n;) {
-        if (n - i >= 8 && is_ascii_8(in + i)) {
-            found.sequences += 8;
-            i += 8;
-            continue;
-        }
-        if (in[i] < 0x80) {
-            found.sequences++;
-            i++;
-            continue;
-        }
-        const size_t start = i;
-        for (; n - i >= 4 && code_of_2(load_4(in + i)) != 0; i += 2) found.sequences++;
-        for (; n - i >= 4 && code_of_3(load_4(in + i)) != 0; i += 3) found.sequences++;
-        for (; n - i >= 4 && code_of_4(load_4(in + i)) != 0; i += 4) found.sequences++, found.of_4++;
-        if (i > start) continue;
-        bool good;
-        const size_t length = utf8_sequence(in + i, n - i, &good);
-        if (!good) take_bad(bad, i, length);
-        found.sequences += good;
-        found.of_4 += good && length == 4;
-        i += length;
-    }
-    return found;
-}
-
-/* ---- encode ------------------------------------------------------------------------------------------------------------------ */
-
-static inline size_t put_utf8(uint8_t *out, uint32_t code) {
-    if (code < 0x80) {
-        out[0] = (uint8_t)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (uint8_t)(0xC0 | code >> 6);
-        out[1] = (uint8_t)(0x80 | (code & 0x3F));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | code >> 12);
-        out[1] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
-        out[2] = (uint8_t)(0x80 | (code & 0x3F));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xF0 | code >> 18);
-    out[1] = (uint8_t)(0x80 | (code >> 12 & 0x3F));
-    out[2] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
-    out[3] = (uint8_t)(0x80 | (code & 0x3F));
-    return 4;
-}
-
-static size_t encode_utf32(uint8_t *out, const void *units, size_t n, bool replace, struct utf8_bad *bad) {
-    const uint32_t *in = units;
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (n - i >= 8 && in[i] < 0x80) {
-            uint32_t any = 0;
-            for (size_t j = 0; j < 8; j++) any |= in[i + j];
-            if (any < 0x80) {
-                for (size_t j = 0; j < 8; j++) out[k + j] = (uint8_t)in[i + j];
-                k += 8;
-                i += 7;
-                continue;
-            }
-        }
-        const bool good = in[i] <= 0x10FFFF && in[i] - 0xD800 >= 0x800;
-        if (!good) take_bad(bad, i, 1);
-        if (good || replace) k += put_utf8(out + k, good ? in[i] : REPLACEMENT);
-    }
-    return k;
-}
-
-static inline bool is_high(uint32_t unit) { return unit >> 10 == 0xD800 >> 10; }
-static inline bool is_low(uint32_t unit) { return unit >> 10 == 0xDC00 >> 10; }
-
-ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t unit = swap_16(in[i], swap);
-        if (n - i >= 8 && unit < 0x80) {
-            uint16_t any = 0;
-            for (size_t j = 0; j < 8; j++) any |= in[i + j];
-            if (swap_16(any, swap) < 0x80) {
-                for (size_t j = 0; j < 8; j++) out[k + j] = (uint8_t)swap_16(in[i + j], swap);
-                k += 8;
-                i += 7;
-                continue;
-            }
-        }
-        if (is_high(unit) && i + 1 < n && is_low(swap_16(in[i + 1], swap))) {
-            k += put_utf8(out + k, 0x10000 + ((unit & 0x3FF) << 10 | (swap_16(in[++i], swap) & 0x3FFu)));
-            continue;
-        }
-        const bool good = unit >> 11 != 0xD800 >> 11;
-        if (!good) take_bad(bad, i, 1);
-        if (good || replace) k += put_utf8(out + k, good ? unit : REPLACEMENT);
-    }
-    return k;
-}
-
-static size_t encode_utf16le(uint8_t *out, const void *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return encode_utf16(out, in, n, replace, bad, utf16_is_swapped(UPSWEEP_UTF16LE));
-}
-static size_t encode_utf16be(uint8_t *out, const void *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return encode_utf16(out, in, n, replace, bad, utf16_is_swapped(UPSWEEP_UTF16BE));
-}
-
 const struct utf8_kernels utf8_kernels_portable = {
     .decode = {decode_utf32, decode_utf16le, decode_utf16be},
-    .measure = measure,
-    .encode = {encode_utf32, encode_utf16le, encode_utf16be},
+    .measure = utf8_measure_portable,
+    .encode = {utf32_encode_portable, utf16le_encode_portable, utf16be_encode_portable},
 };

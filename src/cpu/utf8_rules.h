@@ -54,6 +54,17 @@ static inline uint32_t utf8_code_point(const uint8_t *p, size_t length) {
     return code;
 }
 
+/* The last place at or before in[at], at < n, where a sequence begins. */
+static inline size_t utf8_cut(const uint8_t *in, size_t n, size_t at) {
+    for (size_t back = 1; utf8_is_continuation(in[at]) && back <= 3 && back <= at; back++) {
+        const size_t start = at - back;
+        if (utf8_is_continuation(in[start])) continue;
+        bool good;
+        return utf8_sequence(in + start, n - start < 4 ? n - start : 4, &good) > back ? start : at;
+    }
+    return at;
+}
+
 /* ---- 64 bytes at a time ------------------------------------------------------------------------------------------------------ */
 
 /* Bit i says something about byte i of a window. Of the results, bits 3 to 62 are right: byte 3 is the first with three before it, 62 the
