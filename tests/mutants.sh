@@ -113,7 +113,8 @@ mutant full context src/cpu/backend.c 's/if (impl == NULL) return context_fail/i
 # ---- UTF-8 ----
 mutant full utf8_exhaustive src/cpu/utf8_rules.h '/lowest = lead/s/0xA0/0x80/' 'overlong sequences of three bytes are good'
 mutant quick utf8_exhaustive src/cpu/utf8_rules.h 's/ | (wanted & ~there)//' 'vectors: a sequence cut off before the window is good'
-mutant full utf8 src/cpu/utf8.c 's/> back ? start : at/> back ? at : at/' 'pieces are cut within a sequence'
+mutant full utf8 src/cpu/utf8_rules.h 's/> back ? start : at/> back ? at : at/' 'pieces are cut within a sequence'
+mutant full utf8 src/cpu/utf8_portable.c 's/at - \*i == 3 ? k - 1 : k/k/' 'plain C: a high surrogate is written twice'
 mutant quick utf8 src/cpu/utf8.c 's|run->most == 3 ? room / 3|run->most == 3 ? room / 2|' 'more is converted than the room is sure to hold'
 mutant full utf8 src/cpu/utf8_avx512.c 's/_mm512_mask_sub_epi8(prefix, borrow, prefix, bytes_of(1))/prefix/' 'AVX-512: high surrogates lose a borrow'
 mutant full utf8 src/cpu/utf8.c 's/if (args->more) run.n -= .*/if (args->more) run.n -= 0;/' 'an unfinished sequence is not held back'
