@@ -29,10 +29,12 @@ enum {
     CUDA_CONTROL_LOOKBACK_16 = 2 << 20,
     CUDA_CONTROL_RING_4 = 5 << 20,
     CUDA_CONTROL_RING_8 = 6 << 20,
-    CUDA_CONTROL_COUNT = 7 << 20,                      /* count.cuh */
-    CUDA_CONTROL_UTF8 = CUDA_CONTROL_COUNT + 256,      /* utf8_report.cuh */
-    CUDA_CONTROL_UTF8_PARTS = CUDA_CONTROL_UTF8 + 256, /* utf8_measure.cuh */
-    CUDA_CONTROL_NBYTES = CUDA_CONTROL_UTF8_PARTS + (65 << 10)
+    CUDA_CONTROL_COUNT = 7 << 20,                              /* count.cuh */
+    CUDA_CONTROL_UTF8 = CUDA_CONTROL_COUNT + 256,              /* utf8_report.cuh */
+    CUDA_CONTROL_UTF8_PARTS = CUDA_CONTROL_UTF8 + 256,         /* utf8_measure.cuh */
+    CUDA_CONTROL_BYTES = CUDA_CONTROL_UTF8_PARTS + (65 << 10), /* sort_bytes.cuh */
+    CUDA_CONTROL_BYTES_NBYTES = 8 << 10,
+    CUDA_CONTROL_NBYTES = CUDA_CONTROL_BYTES + CUDA_CONTROL_BYTES_NBYTES
 };
 
 /* 0 if this library has kernels for the current device. */

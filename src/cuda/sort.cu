@@ -1,4 +1,4 @@
-/* sort.cu: stable radix sort of keys, of pairs, and of indices. Three ways; read in this order:
+/* sort.cu: stable radix sort of keys, of pairs, and of indices. Four ways; read in this order:
  *
  *     sort_job.cuh        what a sort is: buffers, plan, and how a key becomes a digit
  *     sort_rank.cuh       where in its tile does a key go
@@ -10,8 +10,8 @@
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
- *        sort_fill.cuh    of keys of 1 and 2 bytes alone: not moved but counted
- *     3. one CTA          sort_tiny.cuh, or digit by digit sort_small.cuh
+ *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
+ *     4. one CTA          sort_tiny.cuh, or digit by digit sort_small.cuh
  *
  * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, or
  * the kernel that splits further, is queued with every split, for keys that the split is not for. Nothing waits for the device.
@@ -22,16 +22,19 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
+#include "sort_bytes.cuh"
 #include "sort_gather.cuh"
 #include "sort_histogram.cuh"
 #include "sort_pass.cuh"
+#include "sort_shorts.cuh"
 #include "sort_small.cuh"
 #include "sort_split_launch.cuh"
 #include "sort_stable_launch.cuh"
 #include "sort_tiny.cuh"
 
 uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
-    return layout_scratch(queue, n, key_nbytes, value_nbytes, argsort).total;
+    const uint64_t total = layout_scratch(queue, n, key_nbytes, value_nbytes, argsort).total;
+    return key_nbytes == 2 && value_nbytes == 0 && !argsort ? max_u64(total, layout_shorts(queue, n).total) : total;
 }
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
@@ -244,12 +247,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.flip = job->flip;
     split.float_mask = job->float_mask;
     split.header = (struct split_header *)(scratch + layout->split);
-    if constexpr (sizeof(KEY) < 4) {
-        if (!choose_counting<KEY>(&split, queue, args)) return cudaSuccess;
-        job->only_if = &split.header->too_big;
-        const cudaError_t error = clear_headers(job, &split, queue);
-        return error == cudaSuccess ? launch_counting<KEY>(&split, queue) : error;
-    } else {
+    if constexpr (sizeof(KEY) >= 4) {
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
@@ -259,6 +257,14 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const cudaError_t error = clear_headers(job, &split, queue);
         return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;
     }
+    return cudaSuccess;
+}
+
+/* Can keys of 1 or 2 bytes be counted, and is that best? All CTAs must be resident. */
+template <typename KEY> static bool is_counted(const struct cuda_queue *queue, const struct sort_args *args) {
+    if (!queue->cooperative || !args->keys_out || args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    if (sizeof(KEY) == 1) return args->n >= BYTES_MIN;
+    return args->n >= SHORTS_MIN && args->n <= UINT32_MAX && queue->shared_nbytes >= SHORTS_SHARED_NBYTES;
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
@@ -268,6 +274,11 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_buffers(&job, args, sizeof(KEY));
     if constexpr (sizeof(KEY) >= 4) {
         if (is_tiny<KEY>(&job, queue, args)) return launch_tiny<KEY>(&job, queue);
+    }
+    if constexpr (sizeof(KEY) < 4) {
+        if (is_counted<KEY>(queue, args)) {
+            return sizeof(KEY) == 1 ? launch_bytes(queue, &job) : launch_shorts(queue, &job, (char *)scratch);
+        }
     }
     if (is_small<KEY>(&job, queue, args)) {
         job.rows = (uint32_t)((args->n + SORT_SMALL_THREADS - 1) / SORT_SMALL_THREADS);

@@ -1,29 +1,44 @@
-/* sort_fill.cuh: keys of 1 and 2 bytes alone are not moved at all: they are counted, and the output is written from the counts.
+/* sort_fill.cuh: writing sorted keys from their counts: how often each value occurs says all about the output, and no key is moved.
  *
- * start[] says where each value's run begins (sort_split.cuh, with every value a bucket of its own). A CTA writes a stretch of the output:
- * it finds the first and the last value of the stretch together, then each thread finds the value at each 16 bytes that it writes, between
- * these two. Cost: keys read once and written once; the order of the input is never looked at. */
+ * A CTA writes a stretch of the output, whose first and last value it finds first, all threads together. Each warp takes a part, and a lane
+ * 16 aligned bytes at a time, looking a value up only where another one begins. Cost: the stretch written once. */
 #ifndef UPSWEEP_CUDA_SORT_FILL_CUH
 #define UPSWEEP_CUDA_SORT_FILL_CUH
 
-#include "sort_split.cuh"
+#include "sort_job.cuh"
 
-/* The value at a place of the output, the last whose run starts there or before; 256 threads try a step each, all call it. Of fewer than
- * 256 values it is not looked for, but known not to be below 0. */
-static __device__ __forceinline__ uint32_t find_value(const uint32_t *start, uint32_t nvalues, uint32_t place) {
-    uint32_t low = 0;
+/* STARTS: starts[v] is the place, of type PLACE, where the run of value v begins, and those of greater values after it. */
+
+/* Of a stretch of the output; varied: a third of the way and two thirds there are others than these. */
+struct stretch_values {
+    uint32_t first, last;
+    bool varied;
+};
+
+/* The values at begin and at end - 1, and whether they vary between; nvalues is 256 or its square. For each of four places, 256 threads try
+ * a step each: 1024 threads call it. */
+template <typename PLACE, typename STARTS>
+static __device__ __forceinline__ struct stretch_values find_values(const STARTS &starts, uint32_t nvalues, PLACE begin, PLACE end) {
+    const uint32_t part = threadIdx.x / 256;
+    const PLACE place = part < 3 ? begin + (end - begin) / 3 * part : end - 1;
+    uint32_t low[4] = {};
     for (uint32_t step = nvalues / 256; step > 0; step /= 256) {
-        const bool before = threadIdx.x < 256 && start[low + threadIdx.x * step] <= place;
-        low += (uint32_t)(__syncthreads_count(before) - 1) * step;
+        uint32_t mine = low[0];
+#pragma unroll
+        for (uint32_t i = 1; i < 4; i++) mine = part == i ? low[i] : mine;
+        const bool before = starts[mine + threadIdx.x % 256 * step] <= place;
+#pragma unroll
+        for (uint32_t i = 0; i < 4; i++) low[i] += (uint32_t)(__syncthreads_count(before && part == i) - 1) * step;
     }
-    return low;
+    return {low[0], low[3], low[0] < low[1] && low[1] < low[2] && low[2] < low[3]};
 }
 
-/* The same by one thread, knowing that it is in [low, high]. */
-static __device__ __forceinline__ uint32_t find_value_between(const uint32_t *start, uint32_t low, uint32_t high, uint32_t place) {
+/* The value at a place, the last whose run starts there or before, by one thread, knowing that it is in [low, high]. */
+template <typename PLACE, typename STARTS>
+static __device__ __forceinline__ uint32_t find_value_between(const STARTS &starts, uint32_t low, uint32_t high, PLACE place) {
     while (low < high) {
         const uint32_t middle = (low + high + 1) / 2;
-        if (start[middle] <= place)
+        if (starts[middle] <= place)
             low = middle;
         else
             high = middle - 1;
@@ -31,51 +46,63 @@ static __device__ __forceinline__ uint32_t find_value_between(const uint32_t *st
     return low;
 }
 
-/* Writes out[begin, end), by all THREADS threads of a CTA: value v, in an image above `shift` bits and beside the prefix, from start[v] on.
- */
-template <int THREADS, typename KEY>
-static __device__ __forceinline__ void fill_stretch(KEY *out, uint32_t begin, uint32_t end, const uint32_t *start, uint32_t nvalues,
+/* A lane's walk through the output: the value at a place, and where the next one's run begins. */
+template <typename PLACE, typename STARTS> struct value_walk {
+    const STARTS &starts;
+    const uint32_t last;
+    const PLACE end;
+    uint32_t value;
+    PLACE next;
+
+    /* Looks at values 1, 2, 4 ... ahead first, for the next run is rarely far away. */
+    __device__ __forceinline__ void go_to(PLACE place) {
+        if (place < next) return;
+        uint32_t step = 1;
+        for (; value + step <= last && starts[value + step] <= place; step *= 2) value += step;
+        value = find_value_between(starts, value, min(value + step - 1, last), place);
+        next = value < last ? starts[value + 1] : end;
+    }
+};
+
+/* Writes out[begin, end), whose values are known, by all THREADS threads of a CTA: value v, in an image above `shift`
+ * bits and beside the prefix, from starts[v] on. */
+template <int THREADS, typename PLACE, typename KEY, typename STARTS>
+static __device__ __forceinline__ void fill_stretch(KEY *out, PLACE begin, PLACE end, const STARTS &starts, struct stretch_values values,
                                                     const struct key_order<KEY> &order, KEY prefix, uint32_t shift) {
     constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY);
-    const uint32_t skew = (uint32_t)((uintptr_t)(out + begin) % 16 / sizeof(KEY)); /* vectors are aligned: the first may begin before */
-    const uint32_t first = find_value(start, nvalues, begin);
-    const uint32_t last = nvalues < 256 ? nvalues - 1 : find_value(start, nvalues, end - 1);
-    for (uint32_t i = threadIdx.x * PER_VECTOR; i < end - begin + skew; i += THREADS * PER_VECTOR) {
-        const uint32_t vector_begin = begin + max(i, skew) - skew, vector_end = min(begin + i + PER_VECTOR - skew, end);
-        uint32_t value = find_value_between(start, first, last, vector_begin), next = value < last ? start[value + 1] : end;
+    const PLACE skew = (PLACE)((uintptr_t)(out + begin) % 16 / sizeof(KEY)); /* vectors are aligned: the first may begin before */
+    const PLACE nvectors = (end - begin + skew + PER_VECTOR - 1) / PER_VECTOR, share = (nvectors + THREADS / 32 - 1) / (THREADS / 32);
+    const PLACE stop = min((threadIdx.x / 32 + 1) * share, nvectors);
+    struct value_walk<PLACE, STARTS> walk = {
+        starts, values.last, end, values.first, 0
+    };
+    for (PLACE v = threadIdx.x / 32 * share + threadIdx.x % 32; v < stop; v += 32) {
+        const PLACE from = begin + (v == 0 ? 0 : v * PER_VECTOR - skew), to = min(begin + (v + 1) * PER_VECTOR - skew, end);
         union {
             uint4 word;
             KEY key[PER_VECTOR];
         } vector;
+        walk.go_to(from);
+        const bool whole = to - from == PER_VECTOR, plain = whole && to <= walk.next; /* plain: one value */
+        const KEY key = order.key_of_image((KEY)(prefix | (KEY)((KEY)walk.value << shift)));
 #pragma unroll
-        for (uint32_t k = 0; k < PER_VECTOR; k++) {
-            const uint32_t place = vector_begin + k;
-            while (next <= place && value < last) {
-                value++;
-                next = value < last ? start[value + 1] : end;
+        for (uint32_t k = 0; k < PER_VECTOR; k++) vector.key[k] = key;
+        if (!plain) {
+#pragma unroll
+            for (uint32_t k = 1; k < PER_VECTOR; k++) {
+                if (from + k < to) walk.go_to(from + k);
+                vector.key[k] = order.key_of_image((KEY)(prefix | (KEY)((KEY)walk.value << shift)));
             }
-            vector.key[k] = order.key_of_image((KEY)(prefix | (KEY)((KEY)value << shift)));
         }
-        if (vector_end - vector_begin == PER_VECTOR) {
-            *(uint4 *)(out + vector_begin) = vector.word;
+        if (whole) {
+            *(uint4 *)(out + from) = vector.word;
             continue;
         }
 #pragma unroll
         for (uint32_t k = 0; k < PER_VECTOR; k++) {
-            if (vector_begin + k < vector_end) out[vector_begin + k] = vector.key[k];
+            if (from + k < to) out[from + k] = vector.key[k];
         }
     }
-}
-
-template <typename KEY> __global__ void __launch_bounds__(FILL_THREADS) split_fill(const __grid_constant__ struct split_job job) {
-    constexpr uint32_t PER_CTA = FILL_THREADS * FILL_VECTORS * (16 / sizeof(KEY));
-    wait_for_predecessor();
-    if (job.header->too_big) return;
-    KEY *out = (KEY *)job.out;
-    const uint32_t skew = (uint32_t)((uintptr_t)out % 16 / sizeof(KEY)), slot = blockIdx.x * PER_CTA; /* place + skew */
-    if (slot >= job.n + skew) return;
-    const uint32_t begin = slot > skew ? slot - skew : 0, end = min(slot + PER_CTA - skew, job.n);
-    fill_stretch<FILL_THREADS>(out, begin, end, job.header->start, 1u << job.fine_bits, key_order<KEY>(job), (KEY)0, 0);
 }
 
 #endif

@@ -67,6 +67,7 @@ struct sort_job {
 };
 
 static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static inline uint32_t max_u32(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 static __device__ __forceinline__ const void *buffer_at(uint32_t which, const void *in, const void *out, const void *tmp) {

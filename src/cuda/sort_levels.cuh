@@ -203,8 +203,9 @@ static __device__ __forceinline__ void move_part(const struct split_job &job, st
     const uint32_t begin = s.task.part * job.deep.chunk_items, end = min(begin + job.deep.chunk_items, s.segment.n);
     uint32_t *places = job.deep.counts[list] + s.task.segment * SORT_DIGITS;
     if (s.segment.filled) {
-        fill_stretch<SPLIT_THREADS>((KEY *)job.out, s.segment.start + begin, s.segment.start + end, places, 1u << bits, key_order<KEY>(job),
-                                    (KEY)s.segment.prefix, shift);
+        const uint32_t *starts = places;
+        fill_stretch<SPLIT_THREADS>((KEY *)job.out, s.segment.start + begin, s.segment.start + end, starts, {0, (1u << bits) - 1, true},
+                                    key_order<KEY>(job), (KEY)s.segment.prefix, shift);
         return;
     }
     KEY *dst = (KEY *)(s.segment.place == BUFFER_TMP ? job.out : job.tmp);

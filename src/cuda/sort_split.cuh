@@ -50,19 +50,14 @@ struct split_job {
     uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
-    bool counting;             /* nothing will be moved: only the counts are wanted (sort_fill.cuh) */
     uint32_t sample_limit;     /* of keys in a sample that may share the highest digit; 0: no sample is taken */
     uint32_t copies;           /* of each counter of the histogram kernel */
-    uint32_t check_from;       /* counts below this are no cause for concern */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
     uint32_t tile_items;       /* of a partition */
     uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
     uint32_t state_words[2];
     struct split_header *header;
 };
-
-/* Of a 16-bit counter's range. */
-#define COUNTER_HALF 0x8000u
 
 /* A bucket is the top coarse_bits + fine_bits of the image, and so of the item. */
 template <typename KEY> static __device__ __forceinline__ uint32_t bucket_shift(const struct split_job &job) {
@@ -102,17 +97,6 @@ template <typename KEY> struct bucket_counts {
     uint32_t *const words;
     uint32_t *const stop;
 
-    /* A bucket in which one CTA alone has counted too many is too big. For counting sorts there is no too big: half of the counter's range
-     * is moved to the global one in time, by the one thread that saw the half being reached; should it ever be late, we give up just the
-     * same. */
-    __device__ __forceinline__ void check(uint32_t bucket, uint32_t old) const {
-        if (job.counting && old == COUNTER_HALF - 1) {
-            atomicSub(&words[bucket / 2 * job.copies + (threadIdx.x & (job.copies - 1))], COUNTER_HALF << bucket % 2 * 16);
-            atomicAdd(&job.header->cursor[bucket], COUNTER_HALF);
-        }
-        if (old >= job.bucket_max) *stop = job.header->too_big = NOT_SPLIT;
-    }
-
     template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
         const uint32_t shift = bucket_shift<KEY>(job);
         uint32_t *mine = words + (threadIdx.x & (job.copies - 1));
@@ -121,7 +105,7 @@ template <typename KEY> struct bucket_counts {
         for (int i = 0; i < N; i++) {
             const uint32_t bucket = (uint32_t)(order.image(keys[i]) >> shift), half = bucket % 2 * 16;
             const uint32_t old = atomicAdd(&mine[bucket / 2 * job.copies], 1u << half) >> half & 0xffff;
-            if (old >= job.check_from) check(bucket, old);
+            if (old >= job.bucket_max) *stop = job.header->too_big = NOT_SPLIT; /* one CTA alone has counted too many */
         }
     }
 };
@@ -144,7 +128,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
         sum += sum4(counts);
         largest = max(largest, max4(counts));
     }
-    if (!job.counting && largest > job.bucket_max) job.header->too_big = job.deep.buckets ? SOME_TOO_BIG : NOT_SPLIT;
+    if (largest > job.bucket_max) job.header->too_big = job.deep.buckets ? SOME_TOO_BIG : NOT_SPLIT;
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {

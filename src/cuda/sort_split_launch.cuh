@@ -6,7 +6,6 @@
 #define UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
 
 #include "sort_bucket.cuh"
-#include "sort_fill.cuh"
 #include "sort_levels.cuh"
 #include "sort_scratch.cuh"
 
@@ -92,31 +91,12 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
             if (bits > most[partitions - 1]) continue;
             job->coarse_bits = partitions == 1 ? 0 : bits / 2;
             job->fine_bits = bits - job->coarse_bits;
-            job->bucket_max = job->check_from = limits[shape];
+            job->bucket_max = limits[shape];
             job->sample_limit = sample_limit(job, args->n);
             return true;
         }
     }
     return false;
-}
-
-/* The same for keys of 1 and 2 bytes: every value is a bucket. */
-template <typename KEY> static bool choose_counting(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
-    if (args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8 || queue->arch < 90 || queue->arch >= 120) return false;
-    if (args->n < (sizeof(KEY) == 1 ? COUNTING_MIN_BYTES : COUNTING_MIN_PAIRS) || args->n > UINT32_MAX / 2) return false;
-    job->fine_bits = sizeof(KEY) * 8;
-    job->counting = true;
-    job->check_from = COUNTER_HALF - 1;
-    job->bucket_max = 2 * COUNTER_HALF - 1;
-    return true;
-}
-
-template <typename KEY> static cudaError_t launch_counting(const struct split_job *job, const struct cuda_queue *queue) {
-    const cudaError_t error = launch_split_histogram<KEY>(job, queue);
-    if (error != cudaSuccess) return error;
-    const uint32_t per_cta = FILL_THREADS * FILL_VECTORS * (16 / sizeof(KEY));
-    return launch_next(queue, split_fill<KEY>, job->n / per_cta + 2, FILL_THREADS, 0,
-                       *job); /* 2: for the keys that do not lie in whole vectors */
 }
 
 template <typename KEY, typename ITEM> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {

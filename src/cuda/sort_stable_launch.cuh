@@ -33,7 +33,7 @@ static bool try_shape(struct split_job *split, const struct cuda_queue *queue, c
     if (bits > most_bits) return false;
     split->coarse_bits = one ? 0 : bits / 2;
     split->fine_bits = bits - split->coarse_bits;
-    split->bucket_max = split->check_from = SHAPE::ITEMS;
+    split->bucket_max = SHAPE::ITEMS;
     split->sample_limit = sample_limit(split, job->n);
     return true;
 }

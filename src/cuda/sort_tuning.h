@@ -66,11 +66,17 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8 ? 1 << 13 : 1 << 12; }
 #define STABLE_LEAST_BITS 12 /* up to this many bits, the least buckets are best */
 
-/* Keys of 1 and 2 bytes are counted and written anew (sort_fill.cuh), from this many on; 16-byte vectors that a thread writes. */
-#define COUNTING_MIN_BYTES 8192
-#define COUNTING_MIN_PAIRS (1u << 22)
-#define FILL_THREADS       512
-#define FILL_VECTORS       8
+/* Keys of one byte are counted and written anew in one launch (sort_bytes.cuh), from this many on; as many at least to a CTA. */
+#define BYTES_THREADS 1024
+#define BYTES_MIN     4097
+#define BYTES_PER_CTA 4096
+
+/* And of two bytes (sort_shorts.cuh), from this many on; shared memory wanted; keys written at a time; scratch beside that of n keys. */
+#define SHORTS_THREADS        1024
+#define SHORTS_SHARED_NBYTES  (132 << 10)
+#define SHORTS_MIN            8193
+#define SHORTS_STRETCH        (1u << 18)
+#define SHORTS_SCRATCH_NBYTES (1u << 20)
 
 /* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
 #define SPLIT_THREADS     512

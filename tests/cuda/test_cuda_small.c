@@ -141,6 +141,7 @@ static void test_all(void) {
     test_records(40, n / 8, 1);
     test_records(48, n / 8, 0);
     test_sort(UPSWEEP_U8);
+    test_sort(UPSWEEP_U16);
     test_sort(UPSWEEP_F32);
     test_texts();
     test_bytes();

@@ -215,6 +215,17 @@ static void test_every_distribution(upsweep_type type, uint64_t n, bool keys_alo
     }
 }
 
+/* Keys of 1 and 2 bytes: from the first size that is counted on; and with more equal keys to a CTA than a counter of 16 bits can count. */
+static void test_counting(upsweep_type type, uint64_t min_n) {
+    static const enum distribution distributions[] = {EQUAL, RANDOM};
+    test_every_distribution(type, min_n, true);
+    test_every_distribution(type, 70001, true);
+    for (int i = 0; i < (quick() ? 0 : 2); i++) {
+        const struct sort_case c = {.form = KEYS, .type = type, .n = (9 << 20) + 3, .key_nbytes = elem_size(type), .shift = 5};
+        test_case(c, distributions[i]);
+    }
+}
+
 int main(void) {
     harness_begin(false);
     if (!backend_wanted("cuda")) {
@@ -230,6 +241,8 @@ int main(void) {
             if (!quick()) test_every_distribution(types[i], (1 << 21) + 5, false);
             if (!quick() && i < 2) test_every_distribution(types[i], (9 << 21) + 3, true);
         }
+        test_counting(UPSWEEP_I8, 4097);
+        test_counting(UPSWEEP_U16, 8193);
         for (int i = 0; i < (quick() ? 300 : 10000); i++) test_random_case(1 << 16);
         for (int i = 0; i < (quick() ? 20 : 100); i++) test_random_case(1 << 22);
         for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);

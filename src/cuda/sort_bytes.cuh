@@ -1,0 +1,114 @@
+/* sort_bytes.cuh: keys of one byte alone, any number of them, in one launch: they are counted, and the output is written from the counts.
+ *
+ * All CTAs of the grid are resident (cooperative launch). Each counts its share of the keys, adds its counts to those of all, waits for
+ * the others, and writes its share of the output (sort_fill.cuh). No plan depends on the keys and no counter can overflow, so nothing need
+ * be queued behind. The counts of all live in control memory, twice: a launch adds to one set, zero when it begins, and zeroes the other
+ * one for the next launch.
+ * Cost: keys read once and written once; the order of the input is never looked at. A launch, a grid barrier and a shared-memory atomic a
+ * key. */
+#ifndef UPSWEEP_CUDA_SORT_BYTES_CUH
+#define UPSWEEP_CUDA_SORT_BYTES_CUH
+
+#include <cooperative_groups.h>
+
+#include "sort_fill.cuh"
+#include "sort_read.cuh"
+
+enum { BYTE_VALUES = 256, BYTE_COPIES = 32 /* of each counter */ };
+
+/* In control memory, zero before the first launch. */
+struct byte_counts {
+    uint32_t current; /* which set the next launch adds to */
+    unsigned long long of[2][BYTE_VALUES];
+};
+static_assert(sizeof(struct byte_counts) <= CUDA_CONTROL_BYTES_NBYTES, "the control memory must have room for it");
+
+struct bytes_job {
+    const uint8_t *in;
+    uint8_t *out;
+    uint64_t n;
+    uint64_t flip, float_mask; /* of image() */
+    struct byte_counts *counts;
+};
+
+/* Every lane has counters of its own, in a bank of its own: no two lanes ever wait for each other, whatever the keys. A counter has 32
+ * bits: a CTA's share of the keys is below 2^32 while a multiprocessor comes with less than 4 GB of memory. */
+struct byte_counter {
+    const struct key_order<uint8_t> order;
+    uint32_t *const mine; /* [BYTE_VALUES][BYTE_COPIES], the lane's column */
+
+    template <int N> __device__ __forceinline__ void add(const uint8_t (&keys)[N]) const {
+#pragma unroll
+        for (int i = 0; i < N; i++) atomicAdd(&mine[order.image(keys[i]) * BYTE_COPIES], 1);
+    }
+};
+
+/* Adds the CTA's counts to those of all: four threads a value, each of which sums a quarter of the copies. */
+static __device__ __forceinline__ void add_to_all(const uint32_t *s_counts, unsigned long long *all) {
+    const uint32_t value = threadIdx.x / 4, part = threadIdx.x % 4;
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < BYTE_COPIES / 4; i++) {
+        sum += s_counts[value * BYTE_COPIES + part * (BYTE_COPIES / 4) + (value + i) % (BYTE_COPIES / 4)]; /* each lane another bank */
+    }
+    sum += __shfl_xor_sync(~0u, sum, 1);
+    sum += __shfl_xor_sync(~0u, sum, 2);
+    if (part == 0 && sum > 0) atomicAdd(&all[value], (unsigned long long)sum);
+}
+
+/* Where in the output each value begins; s_start [BYTE_VALUES], s_sums [BYTE_VALUES / 32]. All threads call it. */
+static __device__ __forceinline__ void find_starts(const unsigned long long *all, uint64_t *s_start, uint64_t *s_sums) {
+    const uint32_t value = threadIdx.x, lane = value % 32, warp = value / 32;
+    const uint64_t count = value < BYTE_VALUES ? __ldcg(&all[value]) : 0; /* from L2, where the atomics took place */
+    uint64_t inclusive = count;
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const uint64_t other = __shfl_up_sync(~0u, inclusive, distance);
+        if (lane >= distance) inclusive += other;
+    }
+    if (value < BYTE_VALUES && lane == 31) s_sums[warp] = inclusive;
+    __syncthreads(); /* the sums before their use */
+    uint64_t start = inclusive - count;
+    for (uint32_t w = 0; w < warp && w < BYTE_VALUES / 32; w++) start += s_sums[w];
+    if (value < BYTE_VALUES) s_start[value] = start;
+    __syncthreads(); /* all starts */
+}
+
+static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_bytes(const __grid_constant__ struct bytes_job job) {
+    __shared__ __align__(16) uint32_t s_counts[BYTE_VALUES * BYTE_COPIES];
+    __shared__ uint64_t s_start[BYTE_VALUES], s_sums[BYTE_VALUES / 32];
+    const struct key_order<uint8_t> order(job);
+    const uint32_t current = __ldcg(&job.counts->current);
+    for (uint32_t i = threadIdx.x; i < BYTE_VALUES * BYTE_COPIES / 4; i += BYTES_THREADS) ((uint4 *)s_counts)[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads(); /* zeroes before counts */
+    const struct byte_counter counter = {order, s_counts + threadIdx.x % BYTE_COPIES};
+    read_keys(job.in, job.n, counter);
+    __syncthreads(); /* all counts of the CTA */
+    add_to_all(s_counts, job.counts->of[current]);
+    cooperative_groups::this_grid().sync(); /* all counts; and everybody has read `current`, and keys that are going to be overwritten */
+    if (blockIdx.x == 0) {
+        if (threadIdx.x < BYTE_VALUES) job.counts->of[current ^ 1][threadIdx.x] = 0;
+        if (threadIdx.x == 0) job.counts->current = current ^ 1;
+    }
+    find_starts(job.counts->of[current], s_start, s_sums);
+    const uint64_t share = (job.n + gridDim.x - 1) / gridDim.x, begin = min(blockIdx.x * share, job.n), end = min(begin + share, job.n);
+    if (begin == end) return;
+    const uint64_t *starts = s_start;
+    const struct stretch_values values = find_values(starts, BYTE_VALUES, begin, end);
+    fill_stretch<BYTES_THREADS>(job.out, begin, end, starts, values, order, (uint8_t)0, 0);
+}
+
+static cudaError_t launch_bytes(const struct cuda_queue *queue, const struct sort_job *sort) {
+    struct bytes_job job = {};
+    job.in = (const uint8_t *)sort->keys_in;
+    job.out = (uint8_t *)sort->keys_out;
+    job.n = sort->n;
+    job.flip = sort->flip;
+    job.counts = (struct byte_counts *)((char *)queue->control + CUDA_CONTROL_BYTES);
+    const uint32_t nctas = (uint32_t)min_u64((job.n + BYTES_PER_CTA - 1) / BYTES_PER_CTA, (uint64_t)queue->nsms);
+    void *parameters[] = {&job};
+    return cudaLaunchCooperativeKernel((const void *)sort_bytes, dim3(nctas), dim3(BYTES_THREADS), parameters, 0,
+                                       (cudaStream_t)queue->stream);
+}
+
+#endif
