@@ -43,6 +43,7 @@ template <int THREADS> static __device__ void combine_parts(const Utf8Args &args
     __shared__ Utf8Part s_warp[THREADS / 32];
     const uint32_t each = (gridDim.x + THREADS - 1) / THREADS, first = threadIdx.x * each;
     Utf8Part mine = utf8_part_none();
+#pragma unroll 4 /* loads leave together */
     for (uint32_t i = first; i < min(first + each, gridDim.x); i++) {
         const ulonglong2 *const from = (const ulonglong2 *)&parts->part[i];
         const ulonglong2 a = __ldcg(from), b = __ldcg(from + 1);

@@ -125,12 +125,14 @@ static __device__ __forceinline__ Utf8Ends find_ends(const Utf8Classes &c) {
     return e;
 }
 
-/* Is a window well-formed as far as it shows? Every byte that a lead wants is a continuation, and from byte 3 on nothing else is. Asks
- * about byte 31 too: whether byte 30 ends its sequence depends on it. */
-static __device__ __forceinline__ bool is_good(const Utf8Classes &c) {
+/* Some places where a window is not well-formed, as far as it shows; none if it is. Every byte that a lead wants must be a continuation,
+ * and from byte 3 on nothing else may be. Asks about byte 31 too: whether byte 30 ends its sequence depends on it. */
+static __device__ __forceinline__ uint32_t what_is_wrong(const Utf8Classes &c) {
     const uint32_t wanted = c.lead << 1 | c.from_e0 << 2 | c.from_f0 << 3;
-    return ((wanted & ~c.continuation) | (c.continuation & ~wanted & ~7u) | (c.never & ~(1u << 31))) == 0;
+    return (wanted & ~c.continuation) | (c.continuation & ~wanted & ~7u) | (c.never & ~(1u << 31));
 }
+
+static __device__ __forceinline__ bool is_good(const Utf8Classes &c) { return what_is_wrong(c) == 0; }
 
 /* The ends in such a window: half of the operations. */
 static __device__ __forceinline__ Utf8Ends find_good_ends(const Utf8Classes &c) {
