@@ -19,7 +19,7 @@ struct cuda_queue {
     int shared_nbytes; /* of shared memory that one CTA can have if it asks */
     int cooperative;   /* 1 if cooperative launches are to be had */
     void *control;     /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
-    int only_lookback; /* 1: the look-back pass at every size */
+    int only_lookback; /* 1: the look-back pass at every size, and nothing else for which CTAs must be resident together */
     int only_ring;     /* 1: the ring pass at every size, if this GPU can run it */
 };
 
@@ -34,7 +34,9 @@ enum {
     CUDA_CONTROL_UTF8_PARTS = CUDA_CONTROL_UTF8 + 256,         /* utf8_measure.cuh */
     CUDA_CONTROL_BYTES = CUDA_CONTROL_UTF8_PARTS + (65 << 10), /* sort_bytes.cuh */
     CUDA_CONTROL_BYTES_NBYTES = 8 << 10,
-    CUDA_CONTROL_NBYTES = CUDA_CONTROL_BYTES + CUDA_CONTROL_BYTES_NBYTES
+    CUDA_CONTROL_FUSED = CUDA_CONTROL_BYTES + CUDA_CONTROL_BYTES_NBYTES, /* sort_fused.cuh */
+    CUDA_CONTROL_FUSED_NBYTES = 17 << 10,
+    CUDA_CONTROL_NBYTES = CUDA_CONTROL_FUSED + CUDA_CONTROL_FUSED_NBYTES
 };
 
 /* 0 if this library has kernels for the current device. */

@@ -8,6 +8,7 @@
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh
+ *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
@@ -228,6 +229,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     } else if (split->coarse_bits > 0) {
         split->deep = deep_lists_at(deep, scratch, split);
     }
+    if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
     split->second = split->index_nbytes == 4 ? NULL : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
@@ -251,7 +253,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        *done = alone && split.coarse_bits > 0;
+        *done = alone && split.coarse_bits > 0; /* then what is skewed is split further */
         if (alone) return launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue);
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, &layout->deep, scratch, queue);
         const cudaError_t error = clear_headers(job, &split, queue);

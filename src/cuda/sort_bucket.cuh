@@ -55,6 +55,49 @@ static __device__ __forceinline__ bool has_deep_bin(const ITEM (&items)[SHAPE::R
     return deep;
 }
 
+/* Shifts each item up by `bits`, and adds its rank in its bin below. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ void count_in_bins(ITEM (&items)[SHAPE::ROWS], uint32_t n, uint32_t *s_bins, uint32_t bits,
+                                                     uint32_t bin_shift) {
+    constexpr int TOGETHER = SHAPE::TOGETHER;
+    const ITEM rank_mask = (ITEM)(((ITEM)1 << bits) - 1);
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) items[row] <<= bits;
+#pragma unroll
+    for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
+        if (TOGETHER > 1 && first + TOGETHER <= SHAPE::ROWS && (first + TOGETHER) * SHAPE::THREADS <= n) { /* all of them exist */
+            uint32_t rank[TOGETHER];
+#pragma unroll
+            for (int i = 0; i < TOGETHER; i++) rank[i] = atomicAdd(&s_bins[items[first + i] >> bin_shift], 1);
+#pragma unroll
+            for (int i = 0; i < TOGETHER; i++) items[first + i] |= rank[i] & rank_mask;
+        } else {
+#pragma unroll
+            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
+                if (row * SHAPE::THREADS + threadIdx.x < n) items[row] |= atomicAdd(&s_bins[items[row] >> bin_shift], 1) & rank_mask;
+        }
+    }
+}
+
+/* Puts each item in its bin, without its rank. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&items)[SHAPE::ROWS], uint32_t n, uint32_t first_slot,
+                                                   const uint32_t *s_bins, uint32_t bin_shift, ITEM rank_mask) {
+    constexpr int TOGETHER = SHAPE::TOGETHER;
+#pragma unroll
+    for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
+        uint32_t start[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) start[i] = first_slot + s_bins[items[first + i] >> bin_shift];
+#pragma unroll
+        for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) {
+            const ITEM item = items[first + i];
+            const uint32_t rank = (uint32_t)(item & rank_mask);
+            if ((first + i) * SHAPE::THREADS + threadIdx.x < n) s_slots[slot_at<ITEM>(start[i] + rank)] = (ITEM)(item - rank);
+        }
+    }
+}
+
 /* A bucket: n items from src, of which all share some top bits; it goes to the same places of the output. */
 template <typename ITEM> struct found_bucket {
     const ITEM *src;
@@ -79,11 +122,7 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
     const struct bucket_items<ITEM> bucket = { found.bits, (ITEM)(*s_some_item & ~((ITEM) ~(ITEM)0 >> found.bits)) };
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        items[row] <<= bucket.bits;
-        if (row * THREADS + threadIdx.x < n) items[row] |= atomicAdd(&s_bins[items[row] >> bin_shift], 1) & bucket.rank_mask();
-    }
+    count_in_bins<SHAPE>(items, n, s_bins, bucket.bits, bin_shift);
     __syncthreads();                                                                    /* all counts */
     bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums)); /* also: all starts */
 
@@ -94,13 +133,7 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        const uint32_t rank = (uint32_t)(items[row] & bucket.rank_mask());
-        if (row * THREADS + threadIdx.x < n) {
-            s_slots[slot_at<ITEM>(first + s_bins[items[row] >> bin_shift] + rank)] = (ITEM)(items[row] - rank);
-        }
-    }
+    put_in_bins<SHAPE>(s_slots, items, n, first, s_bins, bin_shift, bucket.rank_mask());
     __syncthreads();                           /* all items are in their bins */
     if (bin_shift == found.bits) deep = false; /* all items of a bin are equal */
     if (deep) deep = __syncthreads_or(has_deep_bin<SHAPE>(items, n, s_slots, first, s_bins, bin_shift, bucket.rank_mask()));

@@ -47,21 +47,37 @@ static cudaError_t allow_shared(const struct cuda_queue *queue, const void *kern
 }
 
 template <typename... PARAMETERS, typename... ARGUMENTS>
-static cudaError_t launch_next(const struct cuda_queue *queue, void (*kernel)(PARAMETERS...), uint32_t nctas, uint32_t nthreads,
-                               uint32_t shared_nbytes, const ARGUMENTS &...arguments) {
+static cudaError_t launch_with(const struct cuda_queue *queue, cudaLaunchAttribute *attribute, void (*kernel)(PARAMETERS...),
+                               uint32_t nctas, uint32_t nthreads, uint32_t shared_nbytes, const ARGUMENTS &...arguments) {
     const cudaError_t error = shared_nbytes > 0 ? allow_shared(queue, (const void *)kernel) : cudaSuccess;
     if (error != cudaSuccess) return error;
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(nctas);
     config.blockDim = dim3(nthreads);
     config.dynamicSmemBytes = shared_nbytes;
     config.stream = (cudaStream_t)queue->stream;
-    config.attrs = &overlap;
-    config.numAttrs = queue->arch >= 90;
+    config.attrs = attribute;
+    config.numAttrs = attribute != NULL;
     return cudaLaunchKernelEx(&config, kernel, (PARAMETERS)arguments...);
+}
+
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static cudaError_t launch_next(const struct cuda_queue *queue, void (*kernel)(PARAMETERS...), uint32_t nctas, uint32_t nthreads,
+                               uint32_t shared_nbytes, const ARGUMENTS &...arguments) {
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    return launch_with(queue, queue->arch >= 90 ? &overlap : NULL, kernel, nctas, nthreads, shared_nbytes, arguments...);
+}
+
+/* All CTAs at once, so that they may wait for one another. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static cudaError_t launch_resident(const struct cuda_queue *queue, void (*kernel)(PARAMETERS...), uint32_t nctas, uint32_t nthreads,
+                                   uint32_t shared_nbytes, const ARGUMENTS &...arguments) {
+    cudaLaunchAttribute together = {};
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    return launch_with(queue, &together, kernel, nctas, nthreads, shared_nbytes, arguments...);
 }
 
 #endif

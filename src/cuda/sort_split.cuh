@@ -7,6 +7,8 @@
  *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
+ * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh).
+ *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
  * digit (sort_levels.cuh). Else all is left to the stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3
  * return at once; otherwise it is the passes that do.
@@ -50,6 +52,7 @@ struct split_job {
     uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
+    bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
     uint32_t sample_limit;     /* of keys in a sample that may share the highest digit; 0: no sample is taken */
     uint32_t copies;           /* of each counter of the histogram kernel */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */

@@ -6,6 +6,7 @@
 #define UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
 
 #include "sort_bucket.cuh"
+#include "sort_fused.cuh"
 #include "sort_levels.cuh"
 #include "sort_scratch.cuh"
 
@@ -61,6 +62,18 @@ template <> struct split_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 1024, 18, 13, 1> BIG;
 };
 
+/* The same where histogram and partition are one launch: few and large buckets rather than many, and of 512 threads, two CTAs a
+ * multiprocessor, so that each phase of a bucket is short. */
+template <typename ITEM> struct fused_shapes {
+    typedef bucket_shape<ITEM, 512, 2, 11, 2> LITTLE;
+    typedef bucket_shape<ITEM, 512, 9, 12, 2, 4> MIDDLE;
+    typedef bucket_shape<ITEM, 512, 18, 12, 2, 4> BIG;
+};
+template <> struct fused_shapes<uint64_t> {
+    typedef bucket_shape<uint64_t, 512, 2, 11, 2> LITTLE;
+    typedef bucket_shape<uint64_t, 512, 9, 12, 2, 4> MIDDLE, BIG;
+};
+
 /* How many of a sample's keys may share their highest 8 bits before some bucket must be too big, even if they are spread evenly over the
  * buckets of that digit. Some of keys that are spread at random do; 0 if even half of them may. */
 static uint32_t sample_limit(const struct split_job *job, uint64_t n) {
@@ -74,6 +87,29 @@ static_assert(split_shapes<uint32_t>::MIDDLE::ITEMS == SPLIT_BUCKET && split_sha
                   split_shapes<uint64_t>::BIG::ITEMS < SPLIT_MAX >> SPLIT_MAX_BITS,
               "the scratch depends on it");
 
+/* Rows of a tile, if there is one tile a multiprocessor. */
+static uint32_t fused_rows(const struct cuda_queue *queue, uint64_t n) {
+    const uint64_t row = (uint64_t)queue->nsms * FUSED_THREADS;
+    return (uint32_t)min_u64((n + row - 1) / row, UINT32_MAX);
+}
+
+/* Chooses bits and shape for the way with a launch less; false if the keys do not fit the multiprocessors, or CTAs may not wait for one
+ * another. */
+template <typename KEY, typename ITEM> static bool choose_fused(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
+    typedef fused_shapes<ITEM> SHAPES;
+    if (!queue->cooperative || queue->only_lookback || fused_rows(queue, n) > (uint32_t)fused_max_rows(sizeof(KEY), sizeof(ITEM)))
+        return false;
+    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    const uint32_t most[] = {SPLIT_MIN_BITS, SPLIT_MIN_BITS, FUSED_MAX_BITS};
+    for (int shape = 0; shape < 3; shape++) {
+        job->fine_bits = split_bits(n, limits[shape]);
+        job->bucket_max = limits[shape];
+        job->fused = job->fine_bits <= most[shape];
+        if (job->fused) return true;
+    }
+    return false;
+}
+
 /* Chooses bits and shape by n; false if a split is not for this sort: keys with company, some of their bits, too few or too many. Items of
  * KEY's width are keys alone, wider ones keys with their indices. */
 template <typename KEY, typename ITEM>
@@ -83,6 +119,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     if (argsort ? sizeof(ITEM) == sizeof(KEY) : args->values_out || sizeof(ITEM) > sizeof(KEY)) return false;
     if (args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
+    if (choose_fused<KEY, ITEM>(job, queue, args->n)) return true;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
     for (int partitions = 1; partitions <= 2; partitions++) {
@@ -111,6 +148,50 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split(const str
     if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue);
     if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue);
     return launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
+}
+
+/* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */
+
+/* As much shared memory as one CTA more on a multiprocessor would not leave: CTAs that start while the kernel before them still runs would
+ * pile up where there happens to be room first. */
+static uint32_t spread_nbytes(const struct cuda_queue *queue, uint32_t nctas) {
+    const uint32_t per_sm = (nctas + (uint32_t)queue->nsms - 1) / (uint32_t)queue->nsms;
+    return shared_nbytes_per_cta(queue->arch, (int)per_sm + 1) + 4096;
+}
+
+template <typename KEY, typename ITEM, typename SHAPE>
+static cudaError_t launch_fused_buckets(const struct split_job *job, const struct cuda_queue *queue) {
+    const uint32_t nbuckets = 1u << job->fine_bits, spread = spread_nbytes(queue, nbuckets);
+    return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, max_u32(SHAPE::SHARED_NBYTES, spread), *job);
+}
+
+template <typename KEY, typename ITEM, int ROWS>
+static cudaError_t launch_fused_rows(const struct fused_job *job, const struct cuda_queue *queue) {
+    const uint32_t tile_items = job->split.tile_items, nctas = (job->split.n + tile_items - 1) / tile_items;
+    return launch_resident(queue, split_fused<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, (uint32_t)(tile_items * sizeof(ITEM)), *job);
+}
+
+/* Nothing need be cleared before. */
+template <typename KEY, typename ITEM>
+static cudaError_t launch_fused(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
+    typedef fused_shapes<ITEM> SHAPES;
+    constexpr int MOST = fused_max_rows(sizeof(KEY), sizeof(ITEM)), STEP = 32 / sizeof(KEY), MORE = 3 * STEP > MOST ? MOST : 3 * STEP;
+    const int rows = (int)fused_rows(queue, split->n);
+    struct fused_job job = {*split, (struct fused_totals *)((char *)queue->control + CUDA_CONTROL_FUSED), stable};
+    job.split.tile_items = FUSED_THREADS * (uint32_t)rows;
+    cudaError_t error;
+    if (rows <= STEP)
+        error = launch_fused_rows<KEY, ITEM, STEP>(&job, queue);
+    else if (rows <= 2 * STEP)
+        error = launch_fused_rows<KEY, ITEM, 2 * STEP>(&job, queue);
+    else if (rows <= MORE)
+        error = launch_fused_rows<KEY, ITEM, MORE>(&job, queue);
+    else
+        error = launch_fused_rows<KEY, ITEM, MOST>(&job, queue);
+    if (error != cudaSuccess) return error;
+    if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::LITTLE>(&job.split, queue);
+    if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(&job.split, queue);
+    return launch_fused_buckets<KEY, ITEM, typename SHAPES::BIG>(&job.split, queue);
 }
 
 #endif

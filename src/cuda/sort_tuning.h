@@ -62,6 +62,15 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 /* Rounds of exchanges before a window is looked at whether it is in order (sort_window.cuh). */
 #define WINDOW_BLIND_ROUNDS 3
 
+/* Histogram and partition in one launch (sort_fused.cuh), of up to as many keys as fit: threads of a CTA, one a multiprocessor; keys a
+ * thread; digits. */
+#define FUSED_THREADS  1024
+#define FUSED_MAX_BITS 9
+#define FUSED_DIGITS   (1 << FUSED_MAX_BITS)
+static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item_nbytes) {
+    return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
+}
+
 /* Keys with values are split (sort_stable.cuh) from this many on. */
 static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8 ? 1 << 13 : 1 << 12; }
 #define STABLE_LEAST_BITS 12 /* up to this many bits, the least buckets are best */

@@ -25,10 +25,12 @@
 #define WINDOW_HALO      16 /* on each side; no bin may be deeper */
 #define WINDOW_STEP      (WINDOW_KEYS - 2 * WINDOW_HALO)
 
-/* CTAs a multiprocessor: as registers allow, if it is not said. */
-template <typename KEY, int THREADS_, int ROWS_, int BIN_BITS_, int CTAS_ = (sizeof(KEY) == 8 ? 512 : 1024) / THREADS_>
+/* CTAs a multiprocessor: as registers allow, if it is not said. TOGETHER: rows whose accesses to bins are under way together; what is done
+ * to the items that exist is a branch, and the compiler lets each row's branch wait for the answer to the row before. */
+template <typename KEY, int THREADS_, int ROWS_, int BIN_BITS_, int CTAS_ = (sizeof(KEY) == 8 ? 512 : 1024) / THREADS_, int TOGETHER_ = 1>
 struct bucket_shape {
     static constexpr int THREADS = THREADS_, ROWS = ROWS_, BIN_BITS = BIN_BITS_, CTAS_PER_SM = CTAS_, WARPS = THREADS / 32;
+    static constexpr int TOGETHER = TOGETHER_;
     static constexpr uint32_t ITEMS = THREADS * ROWS, BINS = 1 << BIN_BITS;
     /* Bins, then the items, with room around them for windows; or the counters of a stable pass. */
     static constexpr uint32_t BINS_NBYTES = BINS * 4;

@@ -201,12 +201,13 @@ static void test_graph(struct graph_case *g, int primitive) {
     CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
     for (int replay = 0; replay < REPLAYS && exec; replay++) {
         rng_fill(&rng, in, sizeof in);
-        for (int i = 0; i < GRAPH_N; i++) in[i] %= 1000, flags[i] = (uint8_t)(in[i] & 1);
+        const bool wide = primitive == 5 && replay % 20 >= 10; /* keys that are spread are sorted in another way */
+        for (int i = 0; i < GRAPH_N; i++) in[i] = wide ? in[i] : in[i] % 1000, flags[i] = (uint8_t)(in[i] & 1);
         CHECK_OK(upsweep_upload(g->ctx, g->in, in, sizeof in));
         CHECK_OK(upsweep_upload(g->ctx, g->flags, flags, sizeof flags));
         CUDA_OK(cudaGraphLaunch(exec, g->stream));
         CHECK_OK(upsweep_download(g->ctx, got, g->out, sizeof got));
-        if (replay % 10 == 0) { /* compare a few whole, and go on changing the data for all */
+        if (replay % 5 == 0) { /* compare a few whole, and go on changing the data for all */
             const uint64_t nwant = graph_answer(primitive, in, flags, want);
             CHECK_SAME(got, want, nwant, 4);
         }

@@ -7,6 +7,7 @@
 
 #include "harness.h"
 #include "oracle.h"
+#include "paths.h"
 
 enum { GUARD = 256, MAX_VALUE_NBYTES = 48 };
 
@@ -76,10 +77,10 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
 
 /* Up to `most`, and every second time a few keys away from where buckets of 2^bits or more of them become too large for a plan. */
 static uint64_t draw_size(uint64_t most) {
-    static const uint64_t limits[] = {512, 2560, 4608, 8192, 9216, 17920, 18432};
+    static const uint64_t limits[] = {512, 1024, 2560, 4608, 8192, 9216, 17920, 18432};
     uint64_t n = rng_next(&rng) >> rng_below(&rng, 64) & (most - 1);
     if (rng_below(&rng, 2)) {
-        const uint64_t limit = limits[rng_below(&rng, 7)], bits = rng_below(&rng, 17);
+        const uint64_t limit = limits[rng_below(&rng, 8)], bits = rng_below(&rng, 17);
         n = rng_below(&rng, 2) ? limit - 2 + rng_below(&rng, 5) : (limit - rng_below(&rng, limit / 8)) << bits;
     }
     return n < 1 ? 1 : n > most ? 1 + n % most : n;
@@ -226,6 +227,38 @@ static void test_counting(upsweep_type type, uint64_t min_n) {
     }
 }
 
+/* Sizes around those from which on a row more is needed if each multiprocessor takes a tile, up to where that way ends; keys that are
+ * spread take it, skewed ones are found not to. */
+static void test_rows(void) {
+    static const uint64_t rows[] = {1, 4, 8, 12, 16, 24, 32};
+    static const upsweep_type types[] = {UPSWEEP_I32, UPSWEEP_F64};
+    upsweep_device device = {.size = sizeof device};
+    CHECK_OK(upsweep_context_device(cuda, &device));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (uint64_t past = 0; past < 2; past++) {
+            const uint64_t n = rows[i] * device.units * 1024 + past;
+            struct sort_case c = {.form = KEYS, .type = types[past], .n = n, .key_nbytes = elem_size(types[past]), .keys_in_place = i % 2};
+            test_case(c, RANDOM);
+            test_case(c, i % 2 ? HOT : SKEWED);
+            c = (struct sort_case){.form = ARGSORT32, .type = UPSWEEP_U32, .n = n, .key_nbytes = 4, .value_nbytes = 4};
+            test_case(c, RANDOM);
+        }
+    }
+}
+
+/* The same without anything for which CTAs must be resident together. */
+static void test_without_waiting(void) {
+    upsweep_context *usual = cuda;
+    cuda = open_path(1, NULL);
+    if (CHECK(cuda != NULL)) {
+        test_every_distribution(UPSWEEP_U32, 70001, false);
+        for (int i = 0; i < (quick() ? 100 : 1000); i++) test_random_case(1 << 16);
+        for (int i = 0; i < (quick() ? 5 : 20); i++) test_random_case(1 << 22);
+        upsweep_close(cuda);
+    }
+    cuda = usual;
+}
+
 int main(void) {
     harness_begin(false);
     if (!backend_wanted("cuda")) {
@@ -246,6 +279,8 @@ int main(void) {
         for (int i = 0; i < (quick() ? 300 : 10000); i++) test_random_case(1 << 16);
         for (int i = 0; i < (quick() ? 20 : 100); i++) test_random_case(1 << 22);
         for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);
+        test_rows();
+        test_without_waiting();
     }
     upsweep_close(cuda);
     upsweep_close(cpu);
