@@ -14,9 +14,14 @@ static upsweep_status begin(upsweep_context *ctx) {
     return ctx->backend->healthy(ctx);
 }
 
+/* The backend's short cuts for few elements, or NULL. */
+static inline const struct short_cuts *short_cuts_of(const upsweep_context *ctx) { return ctx != NULL ? ctx->backend->short_cuts : NULL; }
+
 /* ---- scan -------------------------------------------------------------------------------------------------------------------- */
 
 upsweep_status upsweep_scan(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags) {
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL && few->scan(ctx, out, in, n, type, op, flags)) return UPSWEEP_OK;
     return upsweep_scan_ex(ctx, out, in, n, type, op, flags, NULL, NULL);
 }
 
@@ -85,6 +90,8 @@ static upsweep_status compact_where(upsweep_context *ctx, struct compact_args *a
     TRY(begin(ctx));
     TRY(check_type(ctx, a->type));
     TRY(check_predicate(ctx, a->type, keep, &a->keep));
+    const struct short_cuts *few = a->output == COMPACT_KEPT ? short_cuts_of(ctx) : NULL;
+    if (few != NULL && few->compact(ctx, a->out, a->count, a->in, a->n, a->type, &a->keep)) return UPSWEEP_OK;
     a->elem_nbytes = upsweep_type_nbytes(a->type);
     return run_compact(ctx, a, in_place);
 }
@@ -149,6 +156,8 @@ static upsweep_status run_sort(upsweep_context *ctx, const struct sort_args *a) 
 }
 
 upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL && few->sort(ctx, out, in, n, type, order)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_type(ctx, type));
     struct sort_args args = {.keys_out = out, .keys_in = in, .n = n, .type = type};
@@ -224,16 +233,22 @@ static upsweep_status run_utf8(upsweep_context *ctx, struct utf8_args *a, const 
     return ctx->backend->utf8(ctx, a);
 }
 
+static upsweep_status convert(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
+                              const upsweep_utf8_options *options, bool decode) {
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL && few->utf8(ctx, out, capacity, report, in, n, options, decode)) return UPSWEEP_OK;
+    struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
+    return run_utf8(ctx, &args, options, decode);
+}
+
 upsweep_status upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
-    return run_utf8(ctx, &args, options, true);
+    return convert(ctx, out, capacity, report, in, n, options, true);
 }
 
 upsweep_status upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
-    return run_utf8(ctx, &args, options, false);
+    return convert(ctx, out, capacity, report, in, n, options, false);
 }
 
 upsweep_status upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {

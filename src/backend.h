@@ -83,6 +83,18 @@ struct utf8_args {
 
 /* ---- the vtable -------------------------------------------------------------------------------------------------------------- */
 
+/* Calls on few elements, whose time is checks and dispatch: each looks at all of its arguments at once, and if all is plainly well, does
+ * the whole call and returns true. false: nothing has been done; the long way, which finds out what is wrong. (What it may have written
+ * to `out` and the report, the long way writes again.) */
+struct short_cuts {
+    bool (*scan)(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags);
+    bool (*compact)(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                    const upsweep_predicate *keep); /* keep: checked, as in struct compact_args */
+    bool (*sort)(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
+    bool (*utf8)(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
+                 const upsweep_utf8_options *options, bool decode);
+};
+
 struct backend {
     const char *name; /* what upsweep_open() calls it */
 
@@ -113,6 +125,8 @@ struct backend {
     uint64_t (*sort_scratch)(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
     uint64_t (*sort_low_memory_scratch)(upsweep_context *ctx, uint64_t n, size_t key_nbytes); /* NULL: it sorts as ever */
     uint64_t (*utf8_scratch)(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
+
+    const struct short_cuts *short_cuts; /* NULL: none */
 
     /* The work. They may assume scratch of the size above at ctx->scratch. */
     upsweep_status (*scan)(upsweep_context *ctx, const struct scan_args *args);

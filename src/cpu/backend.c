@@ -133,6 +133,7 @@ const struct backend upsweep_cpu_backend = {
     .sort_scratch = cpu_sort_scratch,
     .sort_low_memory_scratch = cpu_sort_low_memory_scratch,
     .utf8_scratch = cpu_utf8_scratch,
+    .short_cuts = &cpu_short_cuts,
     .scan = cpu_scan,
     .compact = cpu_compact,
     .sort = cpu_sort,

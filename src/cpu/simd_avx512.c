@@ -40,6 +40,14 @@ ALWAYS_INLINE void store_vec(void *p, __m512i x, enum store_kind kind) {
     }
 }
 
+/* The first items of a vector, so many bytes of them. */
+#define VEC_HAS_MASKS 1
+static inline __mmask64 first_bytes(size_t nbytes) { return _bzhi_u64(~UINT64_C(0), (uint32_t)nbytes); }
+ALWAYS_INLINE __m512i load_first(__m512i others, const void *p, size_t nbytes) {
+    return _mm512_mask_loadu_epi8(others, first_bytes(nbytes), p);
+}
+ALWAYS_INLINE void store_first(void *p, __m512i x, size_t nbytes) { _mm512_mask_storeu_epi8(p, first_bytes(nbytes), x); }
+
 static inline void end_stores(enum store_kind kind) {
     if (kind != STORE_PLAIN) _mm_sfence(); /* streaming stores are weakly ordered: before whatever tells others that the output is there */
 }
@@ -93,6 +101,14 @@ ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsig
             break;
         }
     }
+}
+
+/* The items of a vector whose bits are set to the front; how many bits, the caller knows. */
+ALWAYS_INLINE __m512i compress_vec(size_t nbytes, __m512i x, uint64_t mask) {
+    if (nbytes == 1) return _mm512_maskz_compress_epi8(mask, x);
+    if (nbytes == 2) return _mm512_maskz_compress_epi16((__mmask32)mask, x);
+    if (nbytes == 4) return _mm512_maskz_compress_epi32((__mmask16)mask, x);
+    return _mm512_maskz_compress_epi64((__mmask8)mask, x);
 }
 
 #define INTRINSIC(name)             EACH_TYPE_PASTE(_mm512_##name##_, X86)

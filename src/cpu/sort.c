@@ -235,11 +235,10 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
 }
 
 /* Keys alone, by any of their bits. */
-static void sort_by_insertion(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
-    const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)args->keys_in, NULL}, .n = (uint32_t)args->n},
-                                   .to = {args->keys_out, NULL},
-                                   .image = *image};
-    sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0)->leaf(&leaf, args->lo_bit, args->hi_bit);
+static void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes,
+                              uint32_t lo_bit, uint32_t hi_bit) {
+    const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)in, NULL}, .n = n}, .to = {out, NULL}, .image = *image};
+    sort_kernel_of(isa, key_nbytes, 0)->leaf(&leaf, lo_bit, hi_bit);
 }
 
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
@@ -250,7 +249,8 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     if (vector != NULL && args->n <= SORT_GROUP_NBYTES / key_nbytes)
         vector->group(args->keys_out, args->keys_in, (uint32_t)args->n, &image);
     else if (needs_no_scratch(args->n, args->value_nbytes))
-        sort_by_insertion(ctx, args, &image, key_nbytes);
+        sort_by_insertion(cpu_impl(ctx)->isa, args->keys_out, args->keys_in, (uint32_t)args->n, &image, key_nbytes, args->lo_bit,
+                          args->hi_bit);
     else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
     else if (args->low_memory || (vector != NULL && args->n <= SORT_EXCHANGE_NBYTES / key_nbytes))
@@ -258,4 +258,19 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     else
         sort_by_radix(ctx, args, &image, key_nbytes);
     return UPSWEEP_OK;
+}
+
+bool cpu_sort_few(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
+    const enum cpu_isa isa = cpu_impl(ctx)->isa;
+    const size_t key_nbytes = upsweep_type_nbytes(type);
+    const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
+    const struct sort_image image = image_of(type, key_nbytes, descending);
+    if (vector != NULL && n <= SORT_GROUP_NBYTES / key_nbytes) {
+        vector->group(out, in, (uint32_t)n, &image);
+    } else if (needs_no_scratch(n, 0)) {
+        sort_by_insertion(isa, out, in, (uint32_t)n, &image, key_nbytes, 0, 8 * (uint32_t)key_nbytes);
+    } else {
+        return false;
+    }
+    return true;
 }

@@ -264,15 +264,14 @@ static uint64_t unfinished_units(const unsigned char *in, uint64_t n, upsweep_en
     return 0;
 }
 
-/* What is wrong with the ill-formed sequence at `at`? */
-static upsweep_text_error error_of(const struct utf8_run *run, uint64_t at) {
-    if (run->args->from == UPSWEEP_UTF32) {
+upsweep_text_error cpu_utf8_error(const unsigned char *in, uint64_t n, upsweep_encoding from, uint64_t at) {
+    if (from == UPSWEEP_UTF32) {
         uint32_t code;
-        memcpy(&code, run->in + 4 * at, sizeof code);
+        memcpy(&code, in + 4 * at, sizeof code);
         return code > 0x10FFFF ? UPSWEEP_TEXT_TOO_LARGE : UPSWEEP_TEXT_SURROGATE;
     }
-    if (run->args->from != UPSWEEP_UTF8) return UPSWEEP_TEXT_SURROGATE;
-    const uint8_t lead = run->in[at], second = at + 1 < run->n ? run->in[at + 1] : 0;
+    if (from != UPSWEEP_UTF8) return UPSWEEP_TEXT_SURROGATE;
+    const uint8_t lead = in[at], second = at + 1 < n ? in[at + 1] : 0;
     if (utf8_is_continuation(lead)) return UPSWEEP_TEXT_STRAY;
     if (lead >= 0xF5) return UPSWEEP_TEXT_TOO_LARGE;
     if (lead < 0xC2) return UPSWEEP_TEXT_OVERLONG;
@@ -319,7 +318,7 @@ static void write_report(const struct utf8_run *run, const struct findings *foun
         .bad_sequences = run->strict ? 0 : found->bad_sequences,
         .bad_units = run->strict ? 0 : found->bad_units,
         .error_at = is_bad ? run->nskipped + found->error_at : UINT64_MAX,
-        .error = is_bad ? (uint32_t)error_of(run, found->error_at) : UPSWEEP_TEXT_GOOD,
+        .error = is_bad ? (uint32_t)cpu_utf8_error(run->in, run->n, args->from, found->error_at) : UPSWEEP_TEXT_GOOD,
         .status = !fits     ? UPSWEEP_ERR_CAPACITY
                   : stopped ? UPSWEEP_ERR_ENCODING
                             : UPSWEEP_OK,

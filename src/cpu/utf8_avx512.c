@@ -161,17 +161,18 @@ ALWAYS_INLINE size_t decode_window(void *out, struct window w, uint64_t owned, b
 /* The window at i, which may reach beyond either end of in [n]. */
 ALWAYS_INLINE size_t decode_edge(void *out, const uint8_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad,
                                  upsweep_encoding to) {
-    const struct window w = load_window_within(in, n, (ptrdiff_t)i - UTF8_BEFORE);
-    const uint64_t owned = utf8_owned(n - i);
     bool is_bad;
-    if ((_mm512_movepi8_mask(w.b) & owned) != 0) return decode_window(out, w, owned, replace, bad, i, to, true, false, &is_bad);
-    const unsigned k = (unsigned)_mm_popcnt_u64(owned);
-    const struct planes planes = {load_within(in, n, (ptrdiff_t)i), _mm512_setzero_si512(), _mm512_setzero_si512()};
+    return decode_window(out, load_window_within(in, n, (ptrdiff_t)i - UTF8_BEFORE), utf8_owned(n - i), replace, bad, i, to, true, false,
+                         &is_bad);
+}
+
+/* n < 64 bytes of ASCII. */
+ALWAYS_INLINE void store_some_ascii(void *out, __m512i b, size_t n, upsweep_encoding to) {
+    const struct planes planes = {b, _mm512_setzero_si512(), _mm512_setzero_si512()};
     if (to == UPSWEEP_UTF32)
-        store_utf32(out, planes, k, false, true);
+        store_utf32(out, planes, (unsigned)n, false, true);
     else
-        store_utf16(out, planes.low, planes.high, k, to == UPSWEEP_UTF16BE, true);
-    return k;
+        store_utf16(out, planes.low, planes.high, (unsigned)n, to == UPSWEEP_UTF16BE, true);
 }
 
 ALWAYS_INLINE unsigned char *decode_warily_to(unsigned char *end, const uint8_t *in, size_t *at, size_t n, bool replace,
@@ -206,6 +207,14 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
             end += 64 * unit_nbytes;
             i += 64;
             continue;
+        }
+        if (n - i < 64) {
+            const __m512i rest = load_within(in, n, (ptrdiff_t)i);
+            if (_mm512_movepi8_mask(rest) == 0) {
+                store_some_ascii(end, rest, n - i, to);
+                end += (n - i) * unit_nbytes;
+                break;
+            }
         }
         if (n - i < 64 || i == 0) {
             end += unit_nbytes * decode_edge(end, in, i, n, replace, bad, to);

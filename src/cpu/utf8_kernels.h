@@ -56,6 +56,9 @@ static inline const struct utf8_kernels *cpu_utf8_kernels(const upsweep_context 
     return &utf8_kernels_portable;
 }
 
+/* What is wrong with the ill-formed sequence that begins at code unit `at` of in [n]? */
+upsweep_text_error cpu_utf8_error(const unsigned char *in, uint64_t n, upsweep_encoding from, uint64_t at);
+
 /* Does UTF-16 of this encoding have the other byte order than the machine? */
 static inline bool utf16_is_swapped(upsweep_encoding encoding) {
     return encoding == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? UPSWEEP_UTF16BE : UPSWEEP_UTF16LE);

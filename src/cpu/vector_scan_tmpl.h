@@ -8,8 +8,8 @@
  *     vec_last(x)                its last item in every item
  *     vec_push(first, x)         { first, x[0], x[1], ... }: x moved up by one; first is filled with one value
  *
- * and once load_vec, store_vec, end_stores. Only the running value passes from one vector to the next, through one vec_apply: the prefixes
- * of the following vectors are under way meanwhile. */
+ * and once load_vec, store_vec, end_stores, and, if it has masks (VEC_HAS_MASKS), load_first and store_first. Only the running value passes
+ * from one vector to the next, through one vec_apply: the prefixes of the following vectors are under way meanwhile. */
 
 enum { NAME(VEC_ITEMS) = VEC_NBYTES / NBYTES };
 
@@ -27,8 +27,16 @@ ALWAYS_INLINE scan_carry NAME(scan_exact)(upsweep_op op, bool inclusive, bool st
         running = NAME(vec_apply)(op, running, NAME(vec_last)(prefix));
     }
     end_stores(kind);
+#ifdef VEC_HAS_MASKS
+    if (i == n) return NAME(pack)(running[0]);
+    const NAME(vec) prefix = NAME(vec_prefix)(op, (NAME(vec))load_first((raw_vec)neutral, in + i, (n - i) * NBYTES));
+    const NAME(vec) local = inclusive ? prefix : NAME(vec_push)(neutral, prefix);
+    store_first(out + i, (raw_vec)NAME(vec_apply)(op, running, local), (n - i) * NBYTES);
+    return NAME(pack)(NAME(vec_apply)(op, running, NAME(vec_last)(prefix))[0]);
+#else
     carry = NAME(pack)(running[0]);
     return i == n ? carry : kernels_portable.scan[NAME(TYPE)](op, inclusive, false, out + i, in + i, n - i, carry);
+#endif
 }
 
 /* In order, since min and max of floats tell equal zeros apart by their places. Integers combine item by item first. */
@@ -72,6 +80,17 @@ ALWAYS_INLINE double NAME(scan_tile)(upsweep_op op, bool inclusive, enum store_k
     return NAME(apply_rounded)(op, local, aggregate);
 }
 
+#ifdef VEC_HAS_MASKS
+/* n < TILE items. */
+ALWAYS_INLINE double NAME(scan_last_tile)(upsweep_op op, bool inclusive, T *out, const T *in, size_t n, double carry, double local) {
+    const NAME(vec) neutral = NAME(vec_fill)(NAME(neutral)(op)), base = NAME(vec_fill)((T)NAME(apply_rounded)(op, carry, local));
+    const NAME(vec) prefix = NAME(vec_prefix)(op, (NAME(vec))load_first((raw_vec)neutral, in, n * NBYTES));
+    const NAME(vec) x = inclusive ? prefix : NAME(vec_push)(neutral, prefix);
+    store_first(out, (raw_vec)NAME(vec_apply)(op, base, x), n * NBYTES);
+    return NAME(apply_rounded)(op, local, (double)prefix[NAME(VEC_ITEMS) - 1]);
+}
+#endif
+
 /* n <= TILE items, filled up with the neutral element. */
 ALWAYS_INLINE void NAME(fill_tile)(upsweep_op op, T *tile, const T *in, size_t n) {
     for (size_t i = 0; i < NAME(TILE); i++) tile[i] = NAME(neutral)(op);
@@ -86,10 +105,14 @@ ALWAYS_INLINE scan_carry NAME(scan_rounded)(upsweep_op op, bool inclusive, bool 
     for (; i + NAME(TILE) <= n; i += NAME(TILE)) local = NAME(scan_tile)(op, inclusive, kind, out + i, in + i, carry, local);
     end_stores(kind);
     if (i < n) {
+#ifdef VEC_HAS_MASKS
+        local = NAME(scan_last_tile)(op, inclusive, out + i, in + i, n - i, carry, local);
+#else
         T tile[NAME(TILE)];
         NAME(fill_tile)(op, tile, in + i, n - i);
         local = NAME(scan_tile)(op, inclusive, STORE_PLAIN, tile, tile, carry, local);
         memcpy(out + i, tile, (n - i) * sizeof *out);
+#endif
     }
     return pack_f64(NAME(apply_rounded)(op, carry, local));
 }
