@@ -10,7 +10,7 @@
 
 enum {
     FEW_ITEMS = 4096, /* less than a block (chain.h) of any type, and than what threads share */
-    FEW_UNITS = 4096  /* of text */
+    FEW_UNITS = 16384 /* of text */
 };
 
 /* By type: bytes of an element; the last operator that it has. */

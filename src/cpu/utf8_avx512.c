@@ -115,11 +115,14 @@ ALWAYS_INLINE void store_utf32(uint32_t *out, struct planes planes, unsigned k, 
 
 /* 64 bytes of ASCII. */
 ALWAYS_INLINE void store_ascii(void *out, __m512i b, upsweep_encoding to) {
-    uint32_t *codes = out;
     if (to != UPSWEEP_UTF32) {
-        store_utf16(out, b, _mm512_setzero_si512(), 64, to == UPSWEEP_UTF16BE, false);
+        uint16_t *units = out;
+        const __m512i first = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(b)), last = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(b, 1));
+        _mm512_storeu_si512(units, to == UPSWEEP_UTF16BE ? _mm512_slli_epi16(first, 8) : first);
+        _mm512_storeu_si512(units + 32, to == UPSWEEP_UTF16BE ? _mm512_slli_epi16(last, 8) : last);
         return;
     }
+    uint32_t *codes = out;
     _mm512_storeu_si512(codes, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(b)));
     _mm512_storeu_si512(codes + 16, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 1)));
     _mm512_storeu_si512(codes + 32, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 2)));
