@@ -1,0 +1,94 @@
+/* lookback_utf8_windows.cuh: what decoding and cleaning of UTF-8 by the look-back pass have in common.
+ *
+ *   tile       its bytes, and 16 before it, lie in shared memory; the text's address is rounded down to 16 bytes: all is aligned
+ *   row        32 windows: each lane looks at 32 bytes and owns N_OWNED of them; the next lane's window begins that much further on, so no
+ *              lane asks another
+ *   reduce     what becomes of the bytes of each window, as bits that the policy keeps; how many units that is, and what is ill-formed
+ *   finish     the units of each row to the output, and the report
+ *
+ * A policy P derives from this and supplies
+ *   OWNED_BITS of a window; HALO_VECTORS: of 16 bytes, before and behind a tile together; Shared, with text (the tile from 16 on) and found
+ *   begin(), before its rows; reduce_row(): looks at a row, and returns the units of this lane's window
+ *   write_row(): the units of a row to the output, as far as there is room
+ * Positions before or behind the text read as zero: ASCII that nobody owns. */
+#ifndef UPSWEEP_CUDA_LOOKBACK_UTF8_WINDOWS_CUH
+#define UPSWEEP_CUDA_LOOKBACK_UTF8_WINDOWS_CUH
+
+#include "lookback.cuh"
+#include "utf8_stage.cuh"
+
+template <class P, int N_OWNED> struct LookbackUtf8Windows {
+    typedef Utf8Args Args;
+    typedef unsigned long long Value;
+    typedef UntilCut Op;
+    enum { THREADS = UTF8_DECODE_THREADS, CTAS = UTF8_DECODE_CTAS, ROWS = UTF8_DECODE_ROWS, WORD_NBYTES = 8, IN_NBYTES = 1 };
+    enum {
+        OWNED = N_OWNED,
+        ROW_ITEMS = 32 * OWNED,
+        WARP_ITEMS = ROWS * ROW_ITEMS,
+        TILE_ITEMS = THREADS / 32 * WARP_ITEMS,
+        PAIRS = (ROWS + 1) / 2
+    };
+
+    uint32_t before[PAIRS]; /* units of the row before this window: rows 2i and 2i + 1 in 16 bits each */
+    uint32_t row[PAIRS];    /* units of the row */
+
+    static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
+    static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
+    /* Where a window begins in a tile. */
+    static __device__ __forceinline__ int offset_of(int warp, int r, int lane) {
+        return warp * WARP_ITEMS + r * ROW_ITEMS + lane * OWNED - 4;
+    }
+    __device__ __forceinline__ uint32_t units_before(int r) const { return before[r / 2] >> r % 2 * 16 & 0xFFFF; }
+    __device__ __forceinline__ uint32_t units_of(int r) const { return row[r / 2] >> r % 2 * 16 & 0xFFFF; }
+    __device__ __forceinline__ P &policy() { return *static_cast<P *>(this); }
+
+    template <class S>
+    static __device__ __forceinline__ void load_window(uint32_t (&word)[UTF8_WINDOW_WORDS], const S &s, int warp, int r, int lane) {
+        const uint32_t *from = (const uint32_t *)(s.text + 16 + offset_of(warp, r, lane));
+#pragma unroll
+        for (int i = 0; i < UTF8_WINDOW_WORDS; i++) word[i] = from[i];
+    }
+
+    /* The owned bits of a window that lie in the text. */
+    static __device__ __forceinline__ uint32_t owned_bits(uint64_t first, int offset, const TextSpan &span, bool inner) {
+        return inner ? P::OWNED_BITS : P::OWNED_BITS & window_bits(first + (uint64_t)(int64_t)offset, span);
+    }
+
+    template <class S> __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, S &s, int warp, int lane) {
+        const bool inner = is_inner_tile(args, first_of(tile), TILE_ITEMS);
+        const TextSpan span = inner ? UTF8_EVERYWHERE : whole_span(args);
+        stage_text<THREADS, TILE_ITEMS / 16 + P::HALO_VECTORS>(s.text, args, (int64_t)first_of(tile) - 16, span.end, inner);
+        if (threadIdx.x == 0) s.found = utf8_found_none();
+        __syncthreads(); /* the text is there */
+        Utf8Found found = utf8_found_none();
+        bool is_cut = false;
+        policy().begin();
+#pragma unroll
+        for (int i = 0; i < PAIRS; i++) row[i] = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            row[r / 2] += policy().reduce_row(args, s, span, first_of(tile), r, warp, lane, inner, is_cut, found) << r % 2 * 16;
+        add_findings(s.found, found, lane);
+        return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
+    }
+
+    template <class S>
+    __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, S &s, int warp, int lane) {
+        unsigned long long arrived = 0;
+        if (threadIdx.x == 0)
+            arrived = hand_in(args, first_of(tile), tile, s.found, scanned.prefix, Op::apply(scanned.prefix, scanned.aggregate));
+        uint64_t at = Op::apply(scanned.prefix, scanned.before);
+        if (args.out != nullptr && !(at & UTF8_CUT)) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const uint32_t nunits = units_of(r), room = at < args.capacity ? (uint32_t)min((uint64_t)nunits, args.capacity - at) : 0;
+                policy().write_row(args, s, first_of(tile), r, at, room, warp, lane);
+                at += nunits;
+            }
+        }
+        if (threadIdx.x == 0) conclude(args, arrived);
+    }
+};
+
+#endif
