@@ -77,7 +77,7 @@ static struct memory *host_memory; /* one for all CPU setups */
 static upsweep_status open_spec(const struct spec *spec, upsweep_context **ctx) {
     upsweep_options options = {.size = sizeof options, .nthreads = spec->nthreads, .parallel_for = spec->executor};
     const char *variable = strcmp(spec->backend, "cpu") == 0 ? "UPSWEEP_CPU" : "UPSWEEP_CUDA";
-    setenv(variable, spec->path, 1);
+    setenv(variable, strcmp(spec->path, "by size") == 0 ? "" : spec->path, 1); /* empty: as if there were no such variable */
     const upsweep_status status = upsweep_open_ex(ctx, spec->backend, &options);
     unsetenv(variable);
     return status;

@@ -172,6 +172,37 @@ static void test_options(void) {
     upsweep_close(ctx);
 }
 
+/* ---- environment ------------------------------------------------------------------------------------------------------------- */
+
+/* A name that is none is an error, which says so; the list of devices has none. */
+static void check_misspelt(const char *backend, const char *variable) {
+    upsweep_context *ctx = NULL;
+    setenv(variable, "avx-512", 1);
+    CHECK_STATUS(upsweep_open(&ctx, backend), UPSWEEP_ERR_OPTIONS);
+    CHECK(ctx == NULL && strstr(upsweep_error(NULL), variable) != NULL && strstr(upsweep_error(NULL), "avx-512") != NULL);
+    upsweep_device device = {.size = sizeof device};
+    CHECK_OK(upsweep_device_at(0, &device));
+    unsetenv(variable);
+}
+
+static void test_environment(void) {
+    case_begin("environment");
+    upsweep_context *ctx = NULL;
+    check_misspelt("cpu", "UPSWEEP_CPU");
+    setenv("UPSWEEP_CPU", "", 1);
+    if (CHECK_OK(upsweep_open(&ctx, "cpu"))) check_works(ctx);
+    upsweep_close(ctx);
+    setenv("UPSWEEP_CPU", "portable", 1);
+    upsweep_device device = {.size = sizeof device};
+    if (CHECK_OK(upsweep_open(&ctx, "cpu"))) CHECK_OK(upsweep_context_device(ctx, &device));
+    CHECK(strcmp(device.detail, "portable") == 0);
+    upsweep_close(ctx);
+    unsetenv("UPSWEEP_CPU");
+#ifdef UPSWEEP_HAVE_CUDA
+    check_misspelt("cuda", "UPSWEEP_CUDA");
+#endif
+}
+
 /* ---- threads: the caller's executor, many contexts, errors of opening -------------------------------------------------------- */
 
 struct executor_seen {
@@ -391,6 +422,7 @@ int main(void) {
     }
     if (backend_wanted("cpu")) {
         test_options();
+        test_environment();
         test_executor_is_used();
         test_contexts_at_once();
         test_failing_allocations(1);

@@ -41,8 +41,18 @@ static upsweep_status count_threads(upsweep_context *ctx, int64_t index, uint32_
     return UPSWEEP_OK;
 }
 
+/* A misspelt name would go unnoticed, and what is then measured or tested is something else than was meant. */
+static upsweep_status check_environment(upsweep_context *ctx) {
+    const char *wanted = cpu_isa_wanted();
+    enum cpu_isa isa;
+    if (wanted == NULL || cpu_isa_from_name(wanted, &isa)) return UPSWEEP_OK;
+    return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "the environment variable UPSWEEP_CPU is \"%.64s\"; it may be portable, avx2 or avx512",
+                        wanted);
+}
+
 static upsweep_status open_cpu(upsweep_context *ctx, int64_t index) {
     uint32_t nthreads = 0;
+    TRY(check_environment(ctx));
     TRY(count_threads(ctx, index, &nthreads));
     struct cpu_impl *impl = context_host_alloc(&ctx->options, sizeof *impl);
     if (impl == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory for a CPU context");

@@ -7,8 +7,11 @@
 /* Instruction sets that have kernels of their own, best last; each includes those before it. */
 enum cpu_isa { CPU_PORTABLE, CPU_AVX2, CPU_AVX512 };
 
-/* features.c: the best set of this machine, or a lesser one that the environment variable UPSWEEP_CPU names. */
+/* features.c: the best set of this machine, or a lesser one that the environment variable UPSWEEP_CPU names; what that says, or NULL; and
+ * whether it is the name of one. */
 enum cpu_isa cpu_isa_best(void);
+const char *cpu_isa_wanted(void);
+bool cpu_isa_from_name(const char *name, enum cpu_isa *isa);
 const char *cpu_isa_name(enum cpu_isa isa);
 void cpu_model_name(char *name, size_t nbytes);
 uint32_t cpu_hardware_threads(void);

@@ -34,13 +34,22 @@ static enum cpu_isa isa_of_machine(void) {
 
 const char *cpu_isa_name(enum cpu_isa isa) { return isa_names[isa]; }
 
+const char *cpu_isa_wanted(void) {
+    const char *wanted = getenv("UPSWEEP_CPU");
+    return wanted != NULL && wanted[0] != '\0' ? wanted : NULL;
+}
+
+bool cpu_isa_from_name(const char *name, enum cpu_isa *isa) {
+    for (*isa = CPU_PORTABLE; *isa <= CPU_AVX512; ++*isa)
+        if (strcmp(name, isa_names[*isa]) == 0) return true;
+    return false;
+}
+
 enum cpu_isa cpu_isa_best(void) {
     const enum cpu_isa best = isa_of_machine();
-    const char *wanted = getenv("UPSWEEP_CPU");
-    if (wanted == NULL) return best;
-    for (enum cpu_isa isa = CPU_PORTABLE; isa < best; isa++)
-        if (strcmp(wanted, isa_names[isa]) == 0) return isa;
-    return best;
+    const char *wanted = cpu_isa_wanted();
+    enum cpu_isa isa;
+    return wanted != NULL && cpu_isa_from_name(wanted, &isa) && isa < best ? isa : best;
 }
 
 #if defined(__x86_64__)
