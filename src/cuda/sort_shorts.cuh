@@ -341,7 +341,7 @@ static cudaError_t launch_shorts(const struct cuda_queue *queue, const struct so
     job.n = (uint32_t)sort->n;
     job.flip = sort->flip;
     job.chunk_shift = 16;
-    while (SHORT_VALUES >> (job.chunk_shift - 1) <= layout.nctas) job.chunk_shift--;
+    while ((uint32_t)SHORT_VALUES >> (job.chunk_shift - 1) <= layout.nctas) job.chunk_shift--;
     job.stretch = (uint32_t)min_u64((sort->n / layout.nctas / 1024 + 1) * 1024, SHORTS_STRETCH);
     job.starts = (uint32_t *)(scratch + layout.starts);
     job.totals = (uint32_t *)(scratch + layout.totals);
