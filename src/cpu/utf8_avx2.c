@@ -45,16 +45,19 @@ ALWAYS_INLINE void assemble_top_32(uint8_t *top, const uint8_t *p) {
     _mm256_storeu_si256((__m256i *)top, _mm256_and_si256(of_4, bits));
 }
 
-/* Makes surrogate pairs of the four-byte sequences: the low one where the sequence ends, the high one at the byte before. */
-static void patch_surrogates(struct planes *planes, const uint8_t *p, uint64_t of_4) {
-    for (; of_4 != 0; of_4 &= of_4 - 1) {
-        const size_t end = (size_t)__builtin_ctzll(of_4);
-        if (end < UTF8_BEFORE) continue;
-        const uint32_t code = utf8_code_point(p + end - 3, 4), high = 0xD7C0 + (code >> 10);
-        planes->high[end] = (uint8_t)(0xDC | (code >> 8 & 3));
-        planes->low[end - 1] = (uint8_t)high;
-        planes->high[end - 1] = (uint8_t)(high >> 8);
-    }
+/* Makes surrogate pairs of the four-byte sequences: the low one where the sequence ends, the high one at the byte before.
+ * high = D800 + (code >> 10) - 40, where code >> 10 is three bits of the first byte, six of the second, two of the third. */
+ALWAYS_INLINE void assemble_surrogates_32(uint8_t *low, uint8_t *high, const uint8_t *p) {
+    const __m256i b = load(p), b1 = load(p - 1), b2 = load(p - 2);
+    const __m256i both = _mm256_and_si256(is_continuation(b), is_continuation(b1));
+    const __m256i of_4 = _mm256_and_si256(both, is_continuation(b2)), third = _mm256_and_si256(both, is_at_least(b2, 0xF0));
+    const __m256i bits = _mm256_or_si256(left(b1, 2, 0xFC), right(b, 4, 0x03)), forty = bytes_of(0x40);
+    const __m256i borrow = _mm256_cmpeq_epi8(_mm256_min_epu8(bits, bytes_of(0x3F)), bits); /* -1 where bits < 40 */
+    const __m256i prefix = _mm256_add_epi8(_mm256_add_epi8(_mm256_and_si256(b2, bytes_of(0x07)), bytes_of(0xD8)), borrow);
+    const __m256i low_high = _mm256_or_si256(right(b1, 2, 0x03), bytes_of(0xDC));
+    const __m256i units_high = _mm256_blendv_epi8(load(high), prefix, third);
+    _mm256_storeu_si256((__m256i *)low, _mm256_blendv_epi8(load(low), _mm256_sub_epi8(bits, forty), third));
+    _mm256_storeu_si256((__m256i *)high, _mm256_blendv_epi8(units_high, low_high, of_4));
 }
 
 static void patch_bad(struct planes *planes, uint64_t bad) {
@@ -108,18 +111,53 @@ ALWAYS_INLINE void store_ascii(unsigned char *out, const uint8_t *in, upsweep_en
     }
 }
 
-/* The window at p, of which the bits `owned` count; returns the number of code units. */
-ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_t owned, bool replace, struct utf8_bad *bad, size_t at,
-                                   upsweep_encoding to) {
+/* ---- windows ----------------------------------------------------------------------------------------------------------------- */
+
+/* Ends of sequences of three bytes and nothing else, from the first one that a window may own. */
+#define ALL_OF_3 UINT64_C(0x1249249249249248)
+
+/* Four sequences of three bytes, as bits 0 to 23 of 32, the last byte lowest; put together. */
+ALWAYS_INLINE __m256i join_threes(__m256i x) {
+    const __m256i last = _mm256_and_si256(x, _mm256_set1_epi32(0x3F)),
+                  middle = _mm256_and_si256(_mm256_srli_epi32(x, 2), _mm256_set1_epi32(0xFC0)),
+                  first = _mm256_and_si256(_mm256_srli_epi32(x, 4), _mm256_set1_epi32(0xF000));
+    return _mm256_or_si256(_mm256_or_si256(last, middle), first);
+}
+
+/* The 20 sequences of three bytes from p on, of 64 bytes that may be read. */
+ALWAYS_INLINE size_t store_threes(unsigned char *out, const uint8_t *p, upsweep_encoding to) {
+    const __m256i turned = _mm256_broadcastsi128_si256(_mm_setr_epi8(2, 1, 0, -1, 5, 4, 3, -1, 8, 7, 6, -1, 11, 10, 9, -1));
+    for (size_t i = 0; i < 60; i += 24) {
+        const __m128i first = _mm_loadu_si128((const __m128i *)(p + i));
+        const __m128i second = i < 48 ? _mm_loadu_si128((const __m128i *)(p + i + 12)) : first; /* there are four in the last step */
+        const __m256i codes = join_threes(_mm256_shuffle_epi8(_mm256_set_m128i(second, first), turned));
+        if (to == UPSWEEP_UTF32) {
+            _mm256_storeu_si256((__m256i *)(out + 4 * (i / 3)), codes);
+        } else {
+            const __m128i units = _mm_packus_epi32(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
+            const __m128i swapped = _mm_or_si128(_mm_slli_epi16(units, 8), _mm_srli_epi16(units, 8));
+            _mm_storeu_si128((__m128i *)(out + 2 * (i / 3)), to == UPSWEEP_UTF16BE ? swapped : units);
+        }
+    }
+    return 20;
+}
+
+/* The window at p, of which the bits `owned` count; whole: that is all of them, and the bytes up to p[75] may be read. Returns the number
+ * of code units. */
+ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_t owned, bool whole, bool replace, struct utf8_bad *bad,
+                                   size_t at, upsweep_encoding to) {
     const struct utf8_ends ends = utf8_find_ends(classify(p));
     const bool has_top = to == UPSWEEP_UTF32 && ends.of_4 != 0;
-    struct planes planes;
     uint64_t emit = ends.ascii | ends.of_2 | ends.of_3 | ends.of_4;
+    const uint64_t threes = ends.of_3 & owned, phase = threes != 0 ? (uint64_t)__builtin_ctzll(threes) - UTF8_BEFORE : 0;
+    if (whole && threes == ALL_OF_3 << phase && threes == ((emit | ends.bad) & owned))
+        return store_threes(out, p + UTF8_BEFORE + phase - 2, to);
+    struct planes planes;
     for (size_t i = 0; i < 64; i += 32) assemble_32(planes.low + i, planes.high + i, p + i);
     if (has_top)
         for (size_t i = 0; i < 64; i += 32) assemble_top_32(planes.top + i, p + i);
     if (to != UPSWEEP_UTF32 && ends.of_4 != 0) {
-        patch_surrogates(&planes, p, ends.of_4);
+        for (size_t i = 0; i < 64; i += 32) assemble_surrogates_32(planes.low + i, planes.high + i, p + i);
         emit |= ends.of_4 >> 1;
     }
     utf8_take_bad(bad, &ends, owned, at);
@@ -136,7 +174,7 @@ static size_t decode_edge(unsigned char *out, const uint8_t *in, size_t i, size_
                           upsweep_encoding to) {
     const struct edge edge = edge_at(in, i, n);
     unsigned char staged[(64 + 8) * 4];
-    const size_t k = decode_window(staged, edge.bytes + EDGE_BEFORE - UTF8_BEFORE, utf8_owned(n - i), replace, bad, i, to);
+    const size_t k = decode_window(staged, edge.bytes + EDGE_BEFORE - UTF8_BEFORE, utf8_owned(n - i), false, replace, bad, i, to);
     memcpy(out, staged, k * (to == UPSWEEP_UTF32 ? 4 : 2));
     return k;
 }
@@ -145,14 +183,11 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
     const size_t unit_nbytes = to == UPSWEEP_UTF32 ? 4 : 2;
     unsigned char *end = out;
     for (size_t i = 0; i < n;) {
-        if (n - i >= 64 && is_ascii_64(in + i)) { /* what began before i has ended there, and been written */
-            store_ascii(end, in + i, to);
-            end += 64 * unit_nbytes;
-            i += 64;
-            continue;
-        }
+        for (; n - i >= 64 && is_ascii_64(in + i); i += 64, end += 64 * unit_nbytes)
+            store_ascii(end, in + i, to); /* what began before i has ended there, and been written */
+        if (i == n) break;
         const size_t k = n - i >= 72 && i > 0
-                             ? decode_window(end, in + i - UTF8_BEFORE, UTF8_OWNED_BITS << UTF8_BEFORE, replace, bad, i, to)
+                             ? decode_window(end, in + i - UTF8_BEFORE, UTF8_OWNED_BITS << UTF8_BEFORE, true, replace, bad, i, to)
                              : decode_edge(end, in, i, n, replace, bad, to);
         end += unit_nbytes * k;
         i += UTF8_OWNED;

@@ -171,6 +171,14 @@ static uint8_t *encode_edge(uint8_t *out, const uint16_t *in, size_t i, size_t n
     return out + k;
 }
 
+ALWAYS_INLINE bool are_ascii_16(const uint16_t *in, bool swap) {
+    return _mm256_testz_si256(load(in), _mm256_set1_epi16(swap ? (short)0x80FF : (short)0xFF80));
+}
+ALWAYS_INLINE void store_ascii_16(uint8_t *out, const uint16_t *in, bool swap) {
+    const __m256i units = swap ? _mm256_srli_epi16(load(in), 8) : load(in);
+    _mm_storeu_si128((__m128i *)out, _mm_packus_epi16(_mm256_castsi256_si128(units), _mm256_extracti128_si256(units, 1)));
+}
+
 ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
     uint8_t *end = out;
     for (size_t i = 0; i < n; i += 8) {
@@ -179,6 +187,7 @@ ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bo
         if (left >= 8 && _mm_testz_si128(units, _mm_set1_epi16((short)0xFF80))) {
             _mm_storel_epi64((__m128i *)end, _mm_packus_epi16(units, units));
             end += 8;
+            for (; n - i >= 24 && are_ascii_16(in + i + 8, swap); i += 16, end += 16) store_ascii_16(end, in + i + 8, swap);
         } else if (left >= 8 && _mm_testz_si128(units, _mm_set1_epi16((short)0xF800))) {
             end = encode_8_short(end, units);
         } else if (left >= 10 && are_long(units)) { /* 30 bytes of room for the 28 that are stored */
