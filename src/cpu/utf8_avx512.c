@@ -205,9 +205,12 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
     const size_t unit_nbytes = to == UPSWEEP_UTF32 ? 4 : 2;
     unsigned char *end = out;
     for (size_t i = 0; i < n;) {
-        for (; n - i >= 64 && _mm512_movepi8_mask(load(in + i)) == 0; i += 64, end += 64 * unit_nbytes)
-            store_ascii(end, load(in + i), to); /* what began before i has ended there, and been written */
-        if (i == n) break;
+        if (n - i >= 64 && _mm512_movepi8_mask(load(in + i)) == 0) { /* what began before i has ended there, and been written */
+            store_ascii(end, load(in + i), to);
+            end += 64 * unit_nbytes;
+            i += 64;
+            continue;
+        }
         if (n - i < 64) {
             const __m512i rest = load_within(in, n, (ptrdiff_t)i);
             if (_mm512_movepi8_mask(rest) == 0) {
