@@ -40,8 +40,13 @@
 #define SORT_PAIRS_AREA_NBYTES (2u << 20)
 /* Fewer pairs are not worth a sample, which takes most of a microsecond. */
 #define SORT_PAIRS_SAMPLED (8u << 10)
-/* Keys alone, with vector code: below, halves are exchanged; above, a digit is cheaper than so many halvings. (Zen 5, 2026-11.) */
-#define SORT_EXCHANGE_NBYTES (8u << 10)
+/* Keys alone, with vector code: up to so many (8192 of 32 bits, 2048 of 64), halves are exchanged; above, a digit is cheaper than so many
+ * halvings. (Zen 5, 2026-11.) */
+#define SORT_EXCHANGE_ITEMS(key_nbytes) ((128u << 10) / ((key_nbytes) * (key_nbytes)))
+/* So few are not asked first whether they are in order. */
+#define SORT_EXCHANGE_UNASKED_NBYTES (8u << 10)
+/* Floats, whose values are spread where their bits are not, take more halvings. */
+#define SORT_EXCHANGE_FLOATS_NBYTES (8u << 10)
 /* Which end is read next, no hardware can foresee: both are asked for, so far ahead. */
 #define SORT_EXCHANGE_AHEAD_NBYTES 1024u
 /* A split is shared by threads down to this many items each: below, waking a thread costs more than it does. */
@@ -224,6 +229,8 @@ struct sorter {
 
 /* Sorts in [n] by bits [lo, hi) into out (sort_run.c). */
 void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
+/* Copies in [n] to out if it is in order by these bits, or turns it round if it is in the opposite one; false if it is in neither. */
+bool sort_if_in_order(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
 
 /* Sorts keys alone and whole where they lie, [begin, begin + n) of the output (sort_exchange.c), by one thread or by all, with scratch of
  * that size. by_sample: the keys are known to be skewed. Without vector code there must be benches. */

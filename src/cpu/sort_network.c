@@ -52,8 +52,9 @@
     X(6, 7) X(8, 9)
 /* clang-format on */
 
-/* The same for 8 keys, in six layers. */
+/* The same for 4 keys and for 8. */
 /* clang-format off */
+#define SORT_COMPARATORS_4(X) X(0, 2) X(1, 3) X(0, 1) X(2, 3) X(1, 2)
 #define SORT_COMPARATORS_8(X)                 \
     X(0, 2) X(1, 3) X(4, 6) X(5, 7)           \
     X(0, 4) X(1, 5) X(2, 6) X(3, 7)           \
@@ -62,6 +63,9 @@
     X(1, 4) X(3, 6)                           \
     X(1, 2) X(3, 4) X(5, 6)
 /* clang-format on */
+
+/* The lanes whose numbers have a bit. */
+TARGET ALWAYS_INLINE unsigned upper_lanes(uint32_t bit) { return bit == 1 ? 0xaaaa : bit == 2 ? 0xcccc : bit == 4 ? 0xf0f0 : 0xff00; }
 
 /* ---- transposition ----------------------------------------------------------------------------------------------------------- */
 
@@ -115,19 +119,6 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
     transpose8(rows + 1, 2, columns + 8, 1);
 }
 
-/* The columns of eight registers as registers that are bitonic: of u32 with one column rising and one falling, of u64 with one. */
-TARGET static inline void bitonic8_u32(__m512i to[8], const __m512i from[8]) {
-    const __m512i low_pair = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 23, 22, 21, 20, 7, 6, 5, 4);
-    const __m512i high_pair = _mm512_add_epi32(low_pair, _mm512_set1_epi32(8));
-    __m512i u[8]; /* part l of u[c]: lane 4 * l + c of the first four registers; of u[4 + c]: of the others */
-    UNROLL for (uint32_t i = 0; i < 8; i += 4) transpose_within_parts(u + i, from + i);
-    UNROLL for (uint32_t c = 0; c < 4; c++) {
-        to[2 * c] = _mm512_permutex2var_epi32(u[c], low_pair, u[4 + c]);
-        to[2 * c + 1] = _mm512_permutex2var_epi32(u[c], high_pair, u[4 + c]);
-    }
-}
-TARGET static inline void bitonic8_u64(__m512i to[8], const __m512i from[8]) { transpose8(to, 1, from, 1); }
-
 /* ---- two widths -------------------------------------------------------------------------------------------------------------- */
 
 #define KEY                     uint32_t
@@ -142,6 +133,8 @@ TARGET static inline void bitonic8_u64(__m512i to[8], const __m512i from[8]) { t
 #define MASK_MAX(v, mask, a, b) _mm512_mask_max_epu32(v, mask, a, b)
 #define MAX(a, b)               _mm512_max_epu32(a, b)
 #define PERMUTE(lanes, v)       _mm512_permutexvar_epi32(lanes, v)
+#define PERMUTE2(a, lanes, b)   _mm512_permutex2var_epi32(a, lanes, b)
+#define ALTERNATE               _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define LANE_NUMBERS            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define SIGNS(v)                _mm512_srai_epi32(v, 31)
 #define LESS(a, b)              _mm512_cmplt_epi32_mask(a, b)
@@ -163,6 +156,8 @@ TARGET static inline void bitonic8_u64(__m512i to[8], const __m512i from[8]) { t
 #define MASK_MAX(v, mask, a, b) _mm512_mask_max_epu64(v, mask, a, b)
 #define MAX(a, b)               _mm512_max_epu64(a, b)
 #define PERMUTE(lanes, v)       _mm512_permutexvar_epi64(lanes, v)
+#define PERMUTE2(a, lanes, b)   _mm512_permutex2var_epi64(a, lanes, b)
+#define ALTERNATE               _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11)
 #define LANE_NUMBERS            _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
 #define SIGNS(v)                _mm512_srai_epi64(v, 63)
 #define LESS(a, b)              _mm512_cmplt_epi64_mask(a, b)

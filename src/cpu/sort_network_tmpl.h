@@ -6,14 +6,6 @@ TARGET static inline __m512i FN(stage)(__m512i v, unsigned x, unsigned upper) {
     return MASK_MAX(MIN(v, partner), (MASK)upper, v, partner);
 }
 
-/* Sorts a bitonic register. */
-TARGET static inline __m512i FN(clean)(__m512i v) {
-    if (LANES == 16) v = FN(stage)(v, 8, 0xff00);
-    v = FN(stage)(v, 4, 0xf0f0);
-    v = FN(stage)(v, 2, 0xcccc);
-    return FN(stage)(v, 1, 0xaaaa);
-}
-
 TARGET static inline __m512i FN(sort1)(__m512i v) {
     v = FN(stage)(v, 1, 0xaaaa);
     v = FN(stage)(v, 3, 0xcccc);
@@ -27,8 +19,6 @@ TARGET static inline __m512i FN(sort1)(__m512i v) {
     v = FN(stage)(v, 2, 0xcccc);
     return FN(stage)(v, 1, 0xaaaa);
 }
-
-TARGET static inline __m512i FN(reverse)(__m512i v) { return PERMUTE(_mm512_xor_si512(LANE_NUMBERS, SPLAT(LANES - 1)), v); }
 
 TARGET static inline void FN(order)(__m512i *a, __m512i *b) {
     const __m512i low = MIN(*a, *b);
@@ -44,49 +34,6 @@ TARGET ALWAYS_INLINE void FN(order_apart)(__m512i *v, uint32_t k, uint32_t apart
     }
 }
 
-/* Two sorted runs of k registers, one behind the other, become one: the second is reversed, which makes both together bitonic. */
-TARGET ALWAYS_INLINE void FN(merge)(__m512i *v, uint32_t k) {
-    __m512i upper[16 / 2];
-    UNROLL for (uint32_t i = 0; i < k; i++) upper[i] = FN(reverse)(v[2 * k - 1 - i]);
-    UNROLL for (uint32_t i = 0; i < k; i++) {
-        v[k + i] = MAX(v[i], upper[i]);
-        v[i] = MIN(v[i], upper[i]);
-    }
-    if (k >= 8) FN(order_apart)(v, k, 4);
-    if (k >= 4) FN(order_apart)(v, k, 2);
-    if (k >= 2) FN(order_apart)(v, k, 1);
-    UNROLL for (uint32_t i = 0; i < 2 * k; i++) v[i] = FN(clean)(v[i]);
-}
-
-TARGET ALWAYS_INLINE void FN(sort2)(__m512i *v) {
-    v[0] = FN(sort1)(v[0]);
-    v[1] = FN(sort1)(v[1]);
-    FN(merge)(v, 1);
-}
-
-TARGET ALWAYS_INLINE void FN(sort4)(__m512i *v) {
-    FN(sort2)(v);
-    FN(sort2)(v + 2);
-    FN(merge)(v, 2);
-}
-
-/* By columns: turned round, they are sorted runs of 8 keys. */
-TARGET ALWAYS_INLINE void FN(sort8)(__m512i v[8]) {
-    __m512i columns[8];
-    UNROLL for (uint32_t i = 0; i < 8; i++) columns[i] = v[i];
-#define X(a, b) FN(order)(&columns[a], &columns[b]);
-    SORT_COMPARATORS_8(X)
-#undef X
-    FN(bitonic8)(v, columns);
-    if (LANES == 16) {
-        UNROLL for (uint32_t i = 0; i < 8; i++) v[i] = FN(clean)(v[i]);
-    }
-    UNROLL for (uint32_t i = 0; i < 8; i += 2) FN(merge)(v + i, 1);
-    FN(merge)(v, 2);
-    FN(merge)(v + 4, 2);
-    FN(merge)(v, 4);
-}
-
 /* Sorts the 16 keys of every lane: 60 comparators in 10 layers. */
 TARGET ALWAYS_INLINE void FN(sort_columns)(__m512i v[16]) {
 #define X(a, b) FN(order)(&v[a], &v[b]);
@@ -96,19 +43,55 @@ TARGET ALWAYS_INLINE void FN(sort_columns)(__m512i v[16]) {
 
 enum { FN(nregisters) = 16 / LANES }; /* that hold a column of 16 keys as a row */
 
-/* By columns: turned round, they are sorted runs of 16 keys. */
-TARGET ALWAYS_INLINE void FN(sort16)(__m512i v[16]) {
-    __m512i columns[16];
-    UNROLL for (uint32_t i = 0; i < 16; i++) columns[i] = v[i];
-    FN(sort_columns)(columns);
-    FN(rows)(v, columns);
-    if (FN(nregisters) == 1) {
-        UNROLL for (uint32_t i = 0; i < 16; i += 2) FN(merge)(v + i, 1);
+/* Sorts the keys of every lane. */
+TARGET ALWAYS_INLINE void FN(sort_lanes)(__m512i *v, uint32_t nregisters) {
+#define X(a, b) FN(order)(&v[a], &v[b]);
+    if (nregisters == 2) X(0, 1)
+    if (nregisters == 4) {
+        SORT_COMPARATORS_4(X)
     }
-    UNROLL for (uint32_t i = 0; i < 16; i += 4) FN(merge)(v + i, 2);
-    FN(merge)(v, 4);
-    FN(merge)(v + 8, 4);
-    FN(merge)(v, 8);
+    if (nregisters == 8) {
+        SORT_COMPARATORS_8(X)
+    }
+#undef X
+    if (nregisters == 16) FN(sort_columns)(v);
+}
+
+/* Columns are sorted in groups of half as many lanes, a group one column after the other; now in groups of `lanes`. The first key of a
+ * group is compared with its last one, the second with the last but one: in opposite registers, in opposite lanes. That leaves two bitonic
+ * halves. */
+TARGET ALWAYS_INLINE void FN(merge_columns)(__m512i *v, uint32_t nregisters, uint32_t lanes) {
+    const MASK upper = (MASK)upper_lanes(lanes / 2);
+    UNROLL for (uint32_t r = 0; r < nregisters / 2; r++) {
+        const __m512i a = v[r], b = v[nregisters - 1 - r], opposite = _mm512_xor_si512(LANE_NUMBERS, SPLAT(lanes - 1));
+        const __m512i opposite_a = PERMUTE(opposite, a), opposite_b = PERMUTE(opposite, b);
+        v[r] = MASK_MAX(MIN(a, opposite_b), upper, a, opposite_b);
+        v[nregisters - 1 - r] = MASK_MAX(MIN(b, opposite_a), upper, b, opposite_a);
+    }
+    UNROLL for (uint32_t apart = lanes / 4; apart > 0; apart /= 2) {
+        UNROLL for (uint32_t r = 0; r < nregisters; r++) v[r] = FN(stage)(v[r], apart, upper_lanes(apart));
+    }
+    UNROLL for (uint32_t apart = nregisters / 2; apart > 0; apart /= 2) FN(order_apart)(v, nregisters / 2, apart);
+}
+
+/* Columns, one after the other, to rows: each round deals the lanes of two registers alternately. */
+TARGET ALWAYS_INLINE void FN(deal_columns)(__m512i *v, uint32_t nregisters) {
+    const __m512i low = ALTERNATE, high = _mm512_add_epi32(low, SPLAT(LANES / 2));
+    UNROLL for (uint32_t round = nregisters; round > 1; round /= 2) {
+        __m512i dealt[16];
+        UNROLL for (uint32_t r = 0; r < nregisters / 2; r++) {
+            dealt[2 * r] = PERMUTE2(v[r], low, v[r + nregisters / 2]);
+            dealt[2 * r + 1] = PERMUTE2(v[r], high, v[r + nregisters / 2]);
+        }
+        UNROLL for (uint32_t r = 0; r < nregisters; r++) v[r] = dealt[r];
+    }
+}
+
+/* Columns are merged where they stand, where most comparisons are of two registers, and need no shuffle; and turned round in the end. */
+TARGET ALWAYS_INLINE void FN(sort_registers)(__m512i *v, uint32_t nregisters) {
+    FN(sort_lanes)(v, nregisters);
+    UNROLL for (uint32_t lanes = 2; lanes <= LANES; lanes *= 2) FN(merge_columns)(v, nregisters, lanes);
+    FN(deal_columns)(v, nregisters);
 }
 
 /* The same expression both ways, but for where the sign is looked up (see struct sort_image). */
@@ -138,11 +121,10 @@ TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, cons
         const __m512i keys = LOAD(SPLAT(-1), lanes, from + r * LANES);
         v[r] = are_images ? keys : SELECT(SPLAT(-1), lanes, FN(convert)(keys, image));
     }
-    if (nregisters == 1) v[0] = FN(sort1)(v[0]);
-    if (nregisters == 2) FN(sort2)(v);
-    if (nregisters == 4) FN(sort4)(v);
-    if (nregisters == 8) FN(sort8)(v);
-    if (nregisters == 16) FN(sort16)(v);
+    if (nregisters == 1)
+        v[0] = FN(sort1)(v[0]);
+    else
+        FN(sort_registers)(v, nregisters);
     UNROLL for (uint32_t r = 0; r < nregisters; r++) FN(store)(to, n, r, v[r], image);
 }
 
@@ -272,7 +254,7 @@ TARGET ALWAYS_INLINE uint64_t FN(part_as)(KEY *keys, uint64_t n, const struct so
         KEY *const from = from_low ? low : high - FN(turn);
         low = from_low ? low + FN(turn) : low;
         high = from_low ? high : from;
-        for (uint32_t i = 0; i < FN(turn) && n > SORT_EXCHANGE_NBYTES / sizeof(KEY); i += SORT_LINE_NBYTES / sizeof(KEY)) {
+        for (uint32_t i = 0; i < FN(turn) && n > SORT_EXCHANGE_ITEMS(sizeof(KEY)); i += SORT_LINE_NBYTES / sizeof(KEY)) {
             __builtin_prefetch(low + SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) + i, 1);
             __builtin_prefetch(high - SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) - i, 1);
         }
@@ -304,6 +286,8 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), 
 #undef MASK_MAX
 #undef MAX
 #undef PERMUTE
+#undef PERMUTE2
+#undef ALTERNATE
 #undef LANE_NUMBERS
 #undef SIGNS
 #undef LESS

@@ -320,9 +320,14 @@ static void open_logs(const struct sorter *s) {
     }
 }
 
+bool sort_if_in_order(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi) {
+    const struct bucket whole = {0, n, lo, hi, 0};
+    return n >= SORT_ORDER_SAMPLE && sort_ordered(s, &whole);
+}
+
 void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi) {
     const struct bucket whole = {0, n, lo, hi, 0};
-    if (n >= SORT_ORDER_SAMPLE && sort_ordered(s, &whole)) return;
+    if (sort_if_in_order(s, n, lo, hi)) return;
     open_logs(s);
     if (s->ntasks > 1)
         sort_in_parallel(s, &whole);
