@@ -129,7 +129,9 @@ static unsigned char *place_of(const struct compact_run *run, uint64_t item) {
     return (unsigned char *)run->args->out + (size_t)item * run->out_nbytes;
 }
 
-static unsigned char *stage_of(const struct compact_run *run, uint32_t task) { return run->stages + task * run->stage_nbytes; }
+static unsigned char *stage_of(const struct compact_run *run, uint32_t task) {
+    return run->stages != NULL ? run->stages + task * run->stage_nbytes : NULL;
+}
 
 /* ---- policies ---------------------------------------------------------------------------------------------------------------- */
 
