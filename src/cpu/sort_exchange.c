@@ -138,11 +138,21 @@ static void sort_leaf(const struct sorter *s, const struct sort_arrays *keys, ui
     s->kernel->leaf(&leaf, 0, 8 * s->kernel->item_nbytes);
 }
 
+/* nkeys of nbytes, a constant where it may be: as a number it makes each key a call. */
+ALWAYS_INLINE void copy_keys_apart(unsigned char *to, const unsigned char *from, uint64_t apart, uint32_t nkeys, uint32_t nbytes) {
+    for (uint32_t i = 0; i < nkeys; i++) memcpy(to + i * nbytes, from + apart * i * nbytes, nbytes);
+}
+
 /* Some of n keys, in order. */
 static void take_sample(const struct sorter *s, const struct sort_arrays *sample, const unsigned char *keys, uint64_t n,
                         uint32_t nsamples) {
     const uint32_t nbytes = s->kernel->item_nbytes;
-    for (uint32_t i = 0; i < nsamples; i++) memcpy(sample->keys + i * nbytes, keys + n / nsamples * i * nbytes, nbytes);
+    if (nbytes == sizeof(uint32_t))
+        copy_keys_apart(sample->keys, keys, n / nsamples, nsamples, sizeof(uint32_t));
+    else if (nbytes == sizeof(uint64_t))
+        copy_keys_apart(sample->keys, keys, n / nsamples, nsamples, sizeof(uint64_t));
+    else
+        copy_keys_apart(sample->keys, keys, n / nsamples, nsamples, nbytes);
     sort_leaf(s, sample, 0, nsamples, NULL);
 }
 
@@ -153,6 +163,20 @@ static uint64_t median_of_sample(const struct sorter *s, const struct part *p) {
     return s->kernel->image_at(&sample, &s->image, SAMPLE / 2);
 }
 
+/* The images of keys of 4 or 8 bytes; as sort_kernel's image_at(), which is a call for each. */
+static void images_of(uint64_t *images, const unsigned char *keys, uint32_t nkeys, uint32_t nbytes, const struct sort_image *image) {
+    for (uint32_t i = 0; i < nkeys; i++) {
+        uint32_t half;
+        uint64_t raw;
+        memcpy(&half, keys + i * sizeof half, sizeof half);
+        if (nbytes == sizeof raw)
+            memcpy(&raw, keys + i * sizeof raw, sizeof raw);
+        else
+            raw = half;
+        images[i] = raw ^ image->flip ^ (image->when_negative & (0 - (raw >> (8 * nbytes - 1))));
+    }
+}
+
 /* A digit divides badly if a bucket of a thousand has a tenth of the keys; and if there are few keys but often (256 distinct ones leave
  * about 100 in the sample), halves are quicker. */
 bool sort_is_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
@@ -160,7 +184,7 @@ bool sort_is_skewed(const struct sorter *s, const struct sort_arrays *from, uint
     const struct sort_arrays sample = {room, NULL};
     take_sample(s, &sample, from->keys + begin * s->kernel->item_nbytes, n, LARGE_SAMPLE);
     uint64_t images[LARGE_SAMPLE];
-    for (uint32_t i = 0; i < LARGE_SAMPLE; i++) images[i] = s->kernel->image_at(&sample, &s->image, i);
+    images_of(images, sample.keys, LARGE_SAMPLE, s->kernel->item_nbytes, &s->image);
     const uint64_t differ = images[0] ^ images[LARGE_SAMPLE - 1];
     const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SKEWED_BITS ? top - SKEWED_BITS : 0;
     uint32_t nruns = 0, ndistinct = 1;

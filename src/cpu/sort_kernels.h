@@ -38,8 +38,8 @@
 #define SORT_PAIRS_PLACE_BITS 7u
 /* A leaf of pairs by networks: a larger one is no quicker than a split and smaller ones. */
 #define SORT_PAIRS_AREA_NBYTES (2u << 20)
-/* Fewer pairs are not worth a sample, which takes most of a microsecond. */
-#define SORT_PAIRS_SAMPLED (8u << 10)
+/* Fewer pairs are not worth a sample, which takes a quarter of a microsecond. */
+#define SORT_PAIRS_SAMPLED (2u << 10)
 /* Keys alone, with vector code: up to so many (8192 of 32 bits, 2048 of 64), halves are exchanged; above, a digit is cheaper than so many
  * halvings. (Zen 5, 2026-11.) */
 #define SORT_EXCHANGE_ITEMS(key_nbytes) ((128u << 10) / ((key_nbytes) * (key_nbytes)))
