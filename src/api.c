@@ -2,7 +2,8 @@
  *
  *     upsweep_scan() -> struct scan_args -> ctx->backend->scan() -> src/cpu/scan.c or src/cuda/scan.cu
  *
- * The args structs (backend.h) travel unchanged from here to the kernels. Contexts and memory are in context.c. */
+ * The args structs (backend.h) travel unchanged from here to the kernels. Calls on few elements ask the backend for a short cut first.
+ * Contexts and memory are in context.c. */
 #include <inttypes.h>
 
 #include "backend.h"
