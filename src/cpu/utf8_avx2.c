@@ -111,6 +111,27 @@ ALWAYS_INLINE void store_ascii(unsigned char *out, const uint8_t *in, upsweep_en
     }
 }
 
+/* Fewer than 64 bytes, as long as they are ASCII, by eight and by one; returns their number. */
+ALWAYS_INLINE size_t store_some_ascii(unsigned char *out, const uint8_t *in, size_t n, upsweep_encoding to) {
+    size_t i = 0;
+    for (; n - i >= 8; i += 8) {
+        const __m128i bytes = load_8(in + i);
+        if (_mm_movemask_epi8(bytes) != 0) return i;
+        const __m128i units = _mm_cvtepu8_epi16(bytes);
+        if (to == UPSWEEP_UTF32)
+            _mm256_storeu_si256((__m256i *)(out + 4 * i), _mm256_cvtepu8_epi32(bytes));
+        else
+            _mm_storeu_si128((__m128i *)(out + 2 * i), to == UPSWEEP_UTF16BE ? _mm_slli_epi16(units, 8) : units);
+    }
+    for (; i < n && in[i] < 0x80; i++) {
+        if (to == UPSWEEP_UTF32)
+            ((uint32_t *)(void *)out)[i] = in[i];
+        else
+            ((uint16_t *)(void *)out)[i] = (uint16_t)(to == UPSWEEP_UTF16BE ? in[i] << 8 : in[i]);
+    }
+    return i;
+}
+
 /* ---- windows ----------------------------------------------------------------------------------------------------------------- */
 
 /* Ends of sequences of three bytes and nothing else, from the first one that a window may own. */
@@ -185,6 +206,11 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
     for (size_t i = 0; i < n;) {
         for (; n - i >= 64 && is_ascii_64(in + i); i += 64, end += 64 * unit_nbytes)
             store_ascii(end, in + i, to); /* what began before i has ended there, and been written */
+        if (n - i < 64) {
+            const size_t nascii = store_some_ascii(end, in + i, n - i, to);
+            end += nascii * unit_nbytes;
+            i += nascii;
+        }
         if (i == n) break;
         const size_t k = n - i >= 72 && i > 0
                              ? decode_window(end, in + i - UTF8_BEFORE, UTF8_OWNED_BITS << UTF8_BEFORE, true, replace, bad, i, to)
