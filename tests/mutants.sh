@@ -112,6 +112,11 @@ mutant full context src/cpu/backend.c 's/if (impl == NULL) return context_fail/i
 
 # ---- UTF-8 ----
 mutant full utf8_exhaustive src/cpu/utf8_rules.h '/lowest = lead/s/0xA0/0x80/' 'overlong sequences of three bytes are good'
+mutant full errors src/cpu/few.c 's/ \&\& (out == in || is_apart(out, nbytes, in, nbytes));/;/' 'few elements: an overlap passes'
+mutant full errors src/cpu/few.c 's/(uint32_t)op > last_ops\[type\]/(uint32_t)op >= UPSWEEP_OP_COUNT/' 'few elements: floats have bit operators'
+mutant full utf8 src/cpu/few.c 's/return capacity >= most \&\& capacity/return capacity/' 'few code units: written where there is no room'
+mutant full utf8 src/cpu/few.c 's/if (is_bad \&\& c.on_error == UPSWEEP_STRICT) return false;/;/' 'few code units: strict goes on behind an error'
+mutant full utf8 src/cpu/utf8_measure_edge_tmpl.h 's/good->sequences -= 64 - there;/good->sequences -= 63 - there;/' 'the zeros behind a text count as characters'
 mutant quick utf8_exhaustive src/cpu/utf8_rules.h 's/ | (wanted & ~there)//' 'vectors: a sequence cut off before the window is good'
 mutant full utf8 src/cpu/utf8_rules.h 's/> back ? start : at/> back ? at : at/' 'pieces are cut within a sequence'
 mutant full utf8 src/cpu/utf8_portable.c 's/at - \*i == 3 ? k - 1 : k/k/' 'plain C: a high surrogate is written twice'

@@ -46,21 +46,9 @@ static inline bool is_ascii_256(const uint8_t *p) {
 
 /* ---- all text ---------------------------------------------------------------------------------------------------------------- */
 
-static bool measure_well_within(const uint8_t *in, size_t i, size_t n, struct utf8_good *good) {
-    const struct edge edge = edge_at(in, i, n);
-    const size_t there = n - i < 64 ? n - i : 64;
-    struct utf8_good found = *good;
-    if (!measure_well(edge.bytes + EDGE_BEFORE, 64, &found)) return false;
-    *good = found;
-    good->sequences -= 64 - there;
-    return true;
-}
+static inline struct utf8_ends ends_at(const uint8_t *p) { return utf8_find_any_ends(classify(p)); }
 
-static struct utf8_ends window_ends(const uint8_t *in, size_t i, size_t n) {
-    const bool inside = i >= 8 && n - i >= 72;
-    const struct edge edge = inside ? (struct edge){{0}} : edge_at(in, i, n);
-    return utf8_find_any_ends(classify((inside ? in + i : edge.bytes + EDGE_BEFORE) - UTF8_BEFORE));
-}
+#include "utf8_measure_edge_tmpl.h"
 
 #include "utf8_measure_tmpl.h"
 
