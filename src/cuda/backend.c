@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_DRIVER_TO_OVERLAP = 12030 }; /* also in stream capture */
+
 struct cuda_impl {
     struct cuda_queue queue;
     int device;
@@ -177,6 +179,9 @@ static upsweep_status read_attributes(upsweep_context *ctx) {
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrMaxSharedMemoryPerBlockOptin, &impl->queue.shared_nbytes),
                    "to ask the GPU what it can"));
     impl->queue.arch = 10 * major + minor;
+    int driver = 0;
+    TRY(check_cuda(ctx, cudaDriverGetVersion(&driver), "to ask the driver what it is"));
+    impl->queue.overlap = impl->queue.arch >= 90 && driver >= FIRST_DRIVER_TO_OVERLAP;
     if (!fill_device(impl->device, &impl->facts))
         return context_fail(ctx, UPSWEEP_ERR_CUDA, "CUDA failed to describe cuda:%d", impl->device);
     const cudaError_t probe = (cudaError_t)cuda_probe();
@@ -184,7 +189,9 @@ static upsweep_status read_attributes(upsweep_context *ctx) {
         (void)cudaGetLastError();
         return context_fail(ctx, UPSWEEP_ERR_BACKEND, "this library was built without code for %s", impl->facts.detail);
     }
-    return check_cuda(ctx, probe, "to load the kernels");
+    TRY(check_cuda(ctx, probe, "to load the kernels"));
+    impl->queue.cluster_ctas = impl->queue.arch >= 90 ? cuda_largest_cluster() : 0;
+    return UPSWEEP_OK;
 }
 
 /* A stream and zeroed control memory. The memory is cleared on a stream of our own, as the caller's may be capturing. */

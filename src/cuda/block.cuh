@@ -41,6 +41,20 @@ template <> struct IsWordSum<Add<uint8_t>> { static constexpr bool value = true;
 template <> struct IsWordSum<Add<uint16_t>> { static constexpr bool value = true; };
 template <> struct IsWordSum<Add<uint32_t>> { static constexpr bool value = true; };
 
+/* Of up to 32 parts, one a lane (and from there on neutral ones): those before part i, i < 32, and all. In every lane. */
+template <class V> struct Parts { V before, all; };
+
+template <class Op, class V> static __device__ __forceinline__ Parts<V> fold_parts(V part, int i, int lane) {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (IsWordSum<Op>::value)
+        return {(V)__reduce_add_sync(ALL_LANES, lane < i ? part : V(0)), (V)__reduce_add_sync(ALL_LANES, part)};
+#endif
+    V x[1] = {part};
+    warp_scan_rows<Op>(x, lane);
+    const V before = (V)__shfl_sync(ALL_LANES, x[0], i == 0 ? 0 : i - 1);
+    return {i == 0 ? (V)Neutral<Op>::value() : before, (V)__shfl_sync(ALL_LANES, x[0], 31)};
+}
+
 /* Counts of 16 bits, rows 2i and 2i + 1 in one register. row: this lane's counts of all rows; becomes those of the whole rows, and `before`
  * those of the lanes before this one. Returns the sum over all rows. */
 template <int PAIRS>
@@ -85,15 +99,58 @@ static __device__ __forceinline__ void prefetch_bytes(const void *in, uint64_t f
         asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)in + i));
 }
 
-/* in [first .. first + N) where that is below n, `pad` from there on. One access where the vector is aligned and whole. Data is read once,
- * so it need not stay in the caches. */
-template <class T, int N>
-static __device__ __forceinline__ uint4 load_packed(const T *in, uint64_t first, uint64_t n, bool aligned, T pad) {
-    if (sizeof(T) * N == 16 && aligned && first + N <= n) return __ldcs((const uint4 *)(in + first));
+/* A vector of 16 bytes or less, aligned. Data is read once, so it need not stay in the caches. */
+template <int NBYTES> static __device__ __forceinline__ uint4 load_once(const void *p) {
+    static_assert(NBYTES == 2 || NBYTES == 4 || NBYTES == 8 || NBYTES == 16, "no such access");
+    if constexpr (NBYTES == 16) {
+        return __ldcs((const uint4 *)p);
+    } else if constexpr (NBYTES == 8) {
+        const uint2 v = __ldcs((const uint2 *)p);
+        return {v.x, v.y, 0, 0};
+    } else if constexpr (NBYTES == 4) {
+        return {__ldcs((const uint32_t *)p), 0, 0, 0};
+    } else {
+        return {__ldcs((const uint16_t *)p), 0, 0, 0};
+    }
+}
+
+template <class T, int N> static __device__ __forceinline__ uint4 load_elements(const T *in, uint64_t first, uint64_t n, T pad) {
     Vector<T, N> v;
 #pragma unroll
     for (int i = 0; i < N; i++) v.item[i] = first + i < n ? in[first + i] : pad;
     return pack(v);
+}
+
+/* in [first .. first + N) where that is below n, `pad` from there on. One access where the vector is aligned and whole. */
+template <class T, int N>
+static __device__ __forceinline__ uint4 load_packed(const T *in, uint64_t first, uint64_t n, bool aligned, T pad) {
+    return aligned && first + N <= n ? load_once<N * sizeof(T)>(in + first) : load_elements<T, N>(in, first, n, pad);
+}
+
+/* The same for the rows of a warp, of which this lane's vectors begin at first, first + 32 * N, ... First all that take one access, so
+ * that these leave together; then what is left. */
+template <class T, int N, int ROWS>
+static __device__ __forceinline__ void load_rows(uint4 (&data)[ROWS], const T *in, uint64_t first, uint64_t n, bool aligned, T pad) {
+    const bool all = aligned && first + (ROWS - 1) * 32 * N + N <= n;
+    if (all) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) data[r] = load_once<N * sizeof(T)>(in + first + r * 32 * N);
+        return;
+    }
+    Vector<T, N> padding;
+#pragma unroll
+    for (int i = 0; i < N; i++) padding.item[i] = pad;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const uint64_t at = first + r * 32 * N;
+        data[r] = pack(padding);
+        if (aligned && at + N <= n) data[r] = load_once<N * sizeof(T)>(in + at);
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const uint64_t at = first + r * 32 * N;
+        if (at < n && !(aligned && at + N <= n)) data[r] = load_elements<T, N>(in, at, n, pad);
+    }
 }
 
 template <class T, int N>
@@ -103,6 +160,7 @@ static __device__ __forceinline__ void store_vector(T *out, uint64_t first, uint
         __stcs((uint4 *)(out + first), packed);
         return;
     }
+    if (first >= n) return;
     const Vector<T, N> again = unpack<T, N>(packed);
 #pragma unroll
     for (int i = 0; i < N; i++)

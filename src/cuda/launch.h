@@ -18,6 +18,8 @@ struct cuda_queue {
     int arch;          /* compute capability: 90 for 9.0 */
     int shared_nbytes; /* of shared memory that one CTA can have if it asks */
     int cooperative;   /* 1 if cooperative launches are to be had */
+    int overlap;       /* 1 if a kernel may be set up while the one before it ends */
+    int cluster_ctas;  /* of the largest thread block cluster to be had, or 0 */
     void *control;     /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
     int only_lookback; /* 1: the look-back pass at every size, and nothing else for which CTAs must be resident together */
     int only_ring;     /* 1: the ring pass at every size, if this GPU can run it */
@@ -41,6 +43,9 @@ enum {
 
 /* 0 if this library has kernels for the current device. */
 int cuda_probe(void);
+
+/* For cluster_ctas. */
+int cuda_largest_cluster(void);
 
 int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch);
 int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_args *args, void *scratch);

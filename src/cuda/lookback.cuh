@@ -39,6 +39,7 @@
  * A primitive supplies a policy P:
  *   Args (with in [n]), Shared (shared memory), THREADS, CTAS, TILE_ITEMS, IN_NBYTES (of an element)
  *   Value, Op: an aggregate and how two combine; WORD_NBYTES: 8 for values (or counts) below 2^48, 16 for any 8-byte value
+ *   Part, PartOp: the same for the few tiles of small.cuh and cluster.cuh, if they are asked for
  *   carry_in(args); Value reduce(args, tile, shared, warp, lane): loads its part and returns its warp's aggregate, in all lanes
  *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, its aggregate, and the
  *   total of all tiles if that was asked for (launch_with_total)
@@ -48,7 +49,7 @@
 #define UPSWEEP_CUDA_LOOKBACK_CUH
 
 #include "block.cuh"
-#include "launch.h"
+#include "overlap.cuh"
 #include "tuning.h"
 
 enum { GROUP_TILES = 32, WALK_GROUPS = 16, RING_TILES = 1 << 17, MAX_LAUNCH_TILES = RING_TILES / 2 };
@@ -293,6 +294,8 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     __shared__ LookbackShared<P> s;
     __shared__ typename P::Shared s_policy;
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    wait_for_previous();
+    let_next_start();
     /* CTAs mostly start in the order of their numbers, so the tile with ours will be wanted soon, by us or by a neighbour: drawing a
      * ticket takes as long as fetching a tile from memory. */
     const uint64_t first = (launch.first_tile + blockIdx.x) * (uint64_t)P::TILE_ITEMS;
@@ -324,10 +327,9 @@ static inline size_t control_offset(int word_nbytes) { return word_nbytes == 8 ?
 template <class P> static cudaError_t launch_tiles(const struct cuda_queue *queue, const typename P::Args &args, LookbackLaunch launch) {
     TileRing<P::WORD_NBYTES> *ring = (TileRing<P::WORD_NBYTES> *)((char *)queue->control + control_offset(P::WORD_NBYTES));
     void *parameters[] = {(void *)&args, (void *)&launch, (void *)&ring};
-    const dim3 ctas(launch.ntiles), threads(P::THREADS);
-    const cudaStream_t stream = (cudaStream_t)queue->stream;
-    return launch.wants_total ? cudaLaunchCooperativeKernel((const void *)lookback_kernel<P>, ctas, threads, parameters, 0, stream)
-                              : cudaLaunchKernel((const void *)lookback_kernel<P>, ctas, threads, parameters, 0, stream);
+    const void *kernel = (const void *)lookback_kernel<P>;
+    if (!launch.wants_total) return launch_overlapping(queue, kernel, launch.ntiles, P::THREADS, 1, parameters);
+    return cudaLaunchCooperativeKernel(kernel, dim3(launch.ntiles), dim3(P::THREADS), parameters, 0, (cudaStream_t)queue->stream);
 }
 
 template <class P> static uint64_t tiles_of(uint64_t n) { return n == 0 ? 1 : (n - 1) / P::TILE_ITEMS + 1; }

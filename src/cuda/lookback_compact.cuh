@@ -34,20 +34,12 @@ template <class T> struct CompactArgs {
     uint32_t record_nbytes, unit; /* of one access: divides the size and both addresses */
 };
 
-/* A bit for each flag of the vector at `first` that is set; flags past n are not looked at. */
-template <int VEC>
-static __device__ __forceinline__ uint32_t flag_bits(const unsigned char *flags, uint64_t first, uint64_t n, bool aligned) {
+/* A bit for each flag of a vector that is set. */
+template <int VEC> static __device__ __forceinline__ uint32_t flag_bits(uint4 flags) {
+    const uint32_t words[4] = {flags.x, flags.y, flags.z, flags.w};
     uint32_t bits = 0;
-    if (aligned && first + VEC <= n) {
-        const Vector<uint8_t, VEC> v = *(const Vector<uint8_t, VEC> *)(flags + first);
-        const uint4 packed = pack(v);
-        const uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
 #pragma unroll
-        for (int i = 0; i < (VEC + 3) / 4; i++) bits |= (gather_bytes(__vsetne4(words[i], 0)) & 0xf) << 4 * i;
-    } else {
-#pragma unroll
-        for (int i = 0; i < VEC; i++) bits |= (first + i < n && flags[first + i] != 0 ? 1u : 0u) << i;
-    }
+    for (int i = 0; i < (VEC + 3) / 4; i++) bits |= (gather_bytes(__vsetne4(words[i], 0)) & 0xf) << 4 * i;
     return bits;
 }
 
@@ -172,6 +164,8 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
     typedef CompactArgs<T> Args;
     typedef unsigned long long Value;
     typedef Add<unsigned long long> Op;
+    typedef uint32_t Part;
+    typedef Add<uint32_t> PartOp;
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, VEC = N_VEC, WORD_NBYTES = 8 };
     enum {
         ROW_ITEMS = 32 * VEC,
@@ -196,22 +190,17 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
 
     __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
-        if (VEC * sizeof(T) == 16 && args.in_aligned &&
-            first_of(tile) + TILE_ITEMS <= args.n) { /* so that the loads of all rows leave together */
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) data[r] = __ldcs((const uint4 *)(args.in + first_of(tile) + place_of(warp, r, lane)));
-        } else {
-#pragma unroll
-            for (int r = 0; r < ROWS; r++)
-                data[r] = load_packed<T, VEC>(args.in, first_of(tile) + place_of(warp, r, lane), args.n, args.in_aligned, T());
-        }
+        const uint64_t mine = first_of(tile) + place_of(warp, 0, lane);
+        load_rows<T, VEC>(data, args.in, mine, args.n, args.in_aligned, T());
+        uint4 flags[ROWS];
+        if constexpr (FLAGGED) load_rows<uint8_t, VEC>(flags, args.flags, mine, args.n, args.flags_aligned, (uint8_t)0);
 #pragma unroll
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const uint64_t first = first_of(tile) + place_of(warp, r, lane);
             if constexpr (FLAGGED)
-                mask[r] = flag_bits<VEC>(args.flags, first, args.n, args.flags_aligned);
+                mask[r] = flag_bits<VEC>(flags[r]);
             else
                 mask[r] = kept_bits<T, VEC>(args.keep, data[r]) & input_bits<VEC>(first, args.n);
             row[r / 2] += (uint32_t)__popc(mask[r]) << r % 2 * 16;

@@ -21,6 +21,8 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     typedef ScanArgs<T> Args;
     typedef T Value;
     typedef Operator Op;
+    typedef T Part;
+    typedef Operator PartOp;
     struct Shared {};
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, VEC = 16 / sizeof(T), WORD_NBYTES = sizeof(T) == 8 ? 16 : 8 };
     enum { WARP_ITEMS = ROWS * 32 * VEC, TILE_ITEMS = THREADS / 32 * WARP_ITEMS, IN_NBYTES = sizeof(T) };
@@ -35,26 +37,19 @@ template <class T, class Operator, class Shape> struct LookbackScan {
         return (uint64_t)tile * TILE_ITEMS + (unsigned)(warp * WARP_ITEMS + (row * 32 + lane) * VEC);
     }
 
-    /* All of the tile is input, and aligned: so decided once a tile, and the loads of all rows leave together. */
-    static __device__ __forceinline__ bool is_whole(const Args &args, uint32_t tile, bool aligned) {
-        return aligned && (tile + (uint64_t)1) * TILE_ITEMS <= args.n;
+    __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
+        load_rows<T, VEC>(data, args.in, first_of(tile, warp, 0, lane), args.n, args.in_aligned, (T)Neutral<Op>::value());
+        return scan_rows<Op, T, VEC>(data, before, lane);
     }
 
-    __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
-        if (is_whole(args, tile, args.in_aligned)) {
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) data[r] = __ldcs((const uint4 *)(args.in + first_of(tile, warp, r, lane)));
-        } else {
-#pragma unroll
-            for (int r = 0; r < ROWS; r++)
-                data[r] = load_packed<T, VEC>(args.in, first_of(tile, warp, r, lane), args.n, args.in_aligned, (T)Neutral<Op>::value());
-        }
-        return scan_rows<Op, T, VEC>(data, before, lane);
+    /* All of the tile is output, and aligned: so decided once a tile. */
+    static __device__ __forceinline__ bool is_whole(const Args &args, uint32_t tile) {
+        return args.out_aligned && (tile + (uint64_t)1) * TILE_ITEMS <= args.n;
     }
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<T> scanned, Shared &, int warp, int lane) {
         const T start = Op::apply(scanned.prefix, scanned.before);
-        if (is_whole(args, tile, args.out_aligned)) {
+        if (is_whole(args, tile)) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 const Vec v = scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), args.inclusive);

@@ -281,8 +281,8 @@ template <class T, class D, class Index> struct RingIndices : RingKept<T, D> {
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
-    const bool split = a->output == COMPACT_SPLIT && a->elem_nbytes == unit_nbytes, few = a->flags != nullptr && a->elem_nbytes == 1;
-    const uint64_t kept_min = few ? RING_FLAGGED_BYTES_MIN : ring_compact_min_nbytes(unit_nbytes);
+    const bool split = a->output == COMPACT_SPLIT && a->elem_nbytes == unit_nbytes;
+    const uint64_t kept_min = ring_compact_min_nbytes(unit_nbytes, a->elem_nbytes, a->flags != nullptr);
     return should_run_ring(queue, a->n * a->elem_nbytes, split ? RING_SPLIT_MIN_NBYTES : kept_min);
 }
 

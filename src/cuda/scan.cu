@@ -3,12 +3,20 @@
  * Signed add, mul and the bit operators are those of the unsigned type, so 44 operators serve 58 pairs. Inclusive or exclusive, init and
  * total are arguments. */
 #include "launch.h"
+
+#include "cluster.cuh"
 #include "lookback_scan.cuh"
 #include "ring_scan.cuh"
 #include "small.cuh"
 
-template <int ELEM_NBYTES> struct MidScanShape { typedef MidShape type; };
-template <> struct MidScanShape<1> { typedef ByteShape type; };
+template <int ELEM_NBYTES> struct ScanShapes {
+    typedef SmallShape Small;
+    typedef MidShape Mid;
+};
+template <> struct ScanShapes<1> {
+    typedef SmallByteShape Small;
+    typedef ByteShape Mid;
+};
 
 template <class T, template <class> class Op> static cudaError_t scan_by(const struct cuda_queue *queue, const struct scan_args *a) {
     if (ring_scan_suits(queue, a, sizeof(T))) return launch_ring_scan<T, Op<T>>(queue, a);
@@ -20,10 +28,15 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
                               a->inclusive,
                               (uintptr_t)a->in % 16 == 0,
                               (uintptr_t)a->out % 16 == 0};
+    typedef LookbackScan<T, Op<T>, ClusterScanShape> Cluster;
+    typedef LookbackScan<T, Op<T>, ClusterScanLargeShape> LargeCluster;
+    typedef typename ScanShapes<sizeof(T)>::Small Small;
+    typedef typename ScanShapes<sizeof(T)>::Mid Mid;
     const uint64_t nbytes = a->n * sizeof(T);
     if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<LookbackScan<T, Op<T>, TinyShape>>(queue, args);
-    if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<LookbackScan<T, Op<T>, SmallShape>>(queue, args);
-    typedef typename MidScanShape<sizeof(T)>::type Mid;
+    if (should_run_small(queue, nbytes, Small::NBYTES)) return launch_small<LookbackScan<T, Op<T>, Small>>(queue, args);
+    if (should_run_cluster<Cluster>(queue, a->n)) return launch_cluster<Cluster>(queue, args);
+    if (should_run_cluster<LargeCluster>(queue, a->n)) return launch_cluster<LargeCluster>(queue, args);
     if (runs_at_once<Mid>(nbytes, queue->nsms)) return launch_lookback<LookbackScan<T, Op<T>, Mid>>(queue, args, a->n);
     return launch_lookback<LookbackScan<T, Op<T>, LargeShape>>(queue, args, a->n);
 }
@@ -99,6 +112,8 @@ extern "C" int cuda_probe(void) {
     cudaFuncAttributes attributes;
     return cudaFuncGetAttributes(&attributes, (const void *)lookback_kernel<LookbackScan<uint32_t, Add<uint32_t>, MidShape>>);
 }
+
+extern "C" int cuda_largest_cluster(void) { return largest_cluster<LookbackScan<uint32_t, Add<uint32_t>, ClusterScanLargeShape>>(); }
 
 extern "C" int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch) {
     (void)scratch;

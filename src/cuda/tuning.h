@@ -3,7 +3,7 @@
  * ---- short inputs and the look-back pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *
  * A tile is THREADS * ROWS vectors of 16 bytes. More rows: fewer tiles, so less waiting for the exchange words, but more registers and so
- * fewer CTAs a multiprocessor to hide that wait behind; and short inputs fill fewer multiprocessors. docs/ring.md has what was tried. */
+ * fewer CTAs a multiprocessor to hide that wait behind; and short inputs fill fewer multiprocessors. docs/short.md has what was tried. */
 #ifndef UPSWEEP_CUDA_TUNING_H
 #define UPSWEEP_CUDA_TUNING_H
 
@@ -19,7 +19,17 @@ typedef TileShape<256, 1, 1> TinyShape;  /* one CTA, up to 4 KiB */
 typedef TileShape<512, 2, 1> SmallShape; /* one CTA, up to 16 KiB */
 typedef TileShape<256, 4, 4> MidShape;   /* look-back, as long as all tiles run at once: on an H200 up to 8 MiB */
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above: at once up to 12 MiB */
-typedef TileShape<256, 2, 6> ByteShape; /* instead of MidShape in scans of bytes, which are short of instructions, not of loads in flight */
+
+/* Bytes are short of instructions, not of loads in flight: fewer of them a thread. */
+typedef TileShape<512, 1, 1> SmallByteShape; /* instead of SmallShape, up to 8 KiB */
+typedef TileShape<256, 2, 6> ByteShape;      /* instead of MidShape, in scans */
+
+/* One thread block cluster of up to 16 CTAs. */
+typedef TileShape<256, 2, 1> ClusterScanShape;         /* up to 128 KiB */
+typedef TileShape<512, 2, 1> ClusterScanLargeShape;    /* 256 KiB */
+typedef TileShape<512, 1, 1> ClusterCompactShape;      /* 128 KiB, here bytes end */
+typedef TileShape<256, 4, 1> ClusterCompactLargeShape; /* 256 KiB */
+typedef TileShape<256, 1, 1> ClusterCompactByteShape;  /* 64 KiB, before ClusterCompactShape */
 
 /* Partitions whose tiles all run at once: with one CTA a multiprocessor the smallest tiles that suffice are the fastest (docs/ring.md). */
 typedef TileShape<256, 1, 8> SplitByteShape;
@@ -109,12 +119,15 @@ template <> struct RingUtf8DecodeShape<2> { static constexpr unsigned REDUCERS =
 
 /* Bytes of input from which on the ring pass is the faster one, by the size of an element (graph replays; three sizes between powers of
  * two). */
-static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) { return (elem_nbytes <= 4 ? 8ull : 16ull) << 20; }
-static inline uint64_t ring_compact_min_nbytes(size_t elem_nbytes) {
-    return (elem_nbytes > 8 ? 32ull : elem_nbytes == 4 ? 2ull : 1ull) << 20;
+static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) { return (elem_nbytes == 2 || elem_nbytes == 4 ? 8ull : 12ull) << 20; }
+
+/* unit: what elements or records are moved by. Short records are no elements: the look-back pass would fetch them singly. */
+static inline uint64_t ring_compact_min_nbytes(size_t unit_nbytes, size_t elem_nbytes, bool flagged) {
+    if (unit_nbytes > 8) return 32ull << 20;
+    if (unit_nbytes == elem_nbytes && (unit_nbytes == 8 || (unit_nbytes == 4 && flagged))) return 9ull << 19;
+    return (unit_nbytes == 4 ? 2ull : 1ull) << 20;
 }
-enum { RING_FLAGGED_BYTES_MIN = 1 << 18 }; /* of one-byte elements by flags, which the look-back pass loads singly */
-enum { RING_SPLIT_MIN_NBYTES = 17 << 19 }; /* up to which all tiles of SplitLargeShape run at once on an H200 */
+enum { RING_SPLIT_MIN_NBYTES = 33 << 17 }; /* up to which a multiprocessor of an H200 has one tile of SplitLargeShape */
 enum { RING_MAX_RECORD_NBYTES = 128 };     /* of longer ones, fetching only those that are kept saves more than streaming gains */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
 static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 4ull) << 20; }

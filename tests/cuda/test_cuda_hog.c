@@ -1,5 +1,5 @@
 /* test_cuda_hog.c: CTAs of a pass wait for one another, so a pass that can be started in part can hang. Two contexts on two streams make
- * 10,000 calls while a third stream keeps all multiprocessors but 1, 2 or 16 busy: every call must end, and with the right result. */
+ * 15,000 calls while a third stream keeps all multiprocessors but 1, 2 or 16 busy: every call must end, and with the right result. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 
@@ -69,7 +69,7 @@ static void client_close(struct client *c) {
 static void run_beside_hogs(int path, int nfree) {
     struct client clients[CONTEXTS] = {{0}};
     cudaStream_t hogs;
-    case_begin("%s pass with %d multiprocessors free", path_names[path], nfree);
+    case_begin("path '%s' with %d multiprocessors free", path_names[path], nfree);
     bool good = true;
     for (int c = 0; c < CONTEXTS; c++) good = client_open(&clients[c], path) && good;
     if (good && CHECK(cudaStreamCreateWithFlags(&hogs, cudaStreamNonBlocking) == cudaSuccess)) {
@@ -92,7 +92,7 @@ int main(void) {
         return harness_end();
     }
     make_answers();
-    for (int path = 1; path < PATHS; path++) { /* 2 passes x 3 x 28 rounds x 30 x 2 contexts: 10,080 calls */
+    for (int path = 0; path < PATHS; path++) { /* a cluster and 2 passes x 3 x 28 rounds x 30 x 2 contexts: 15,120 calls */
         run_beside_hogs(path, 1);
         run_beside_hogs(path, 2);
         run_beside_hogs(path, 16);
