@@ -39,7 +39,7 @@ template <int VEC> static __device__ __forceinline__ uint32_t flag_bits(uint4 fl
     const uint32_t words[4] = {flags.x, flags.y, flags.z, flags.w};
     uint32_t bits = 0;
 #pragma unroll
-    for (int i = 0; i < (VEC + 3) / 4; i++) bits |= (gather_bytes(__vsetne4(words[i], 0)) & 0xf) << 4 * i;
+    for (int i = 0; i < (VEC + 3) / 4; i++) bits |= gather_bytes(nonzero_bytes(words[i])) << 4 * i;
     return bits;
 }
 

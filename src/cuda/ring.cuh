@@ -2,7 +2,7 @@
  *
  *             tiles of a wave:     CTA 0      CTA 1      CTA 2    ...   CTA G-1          tile t = wave * G + CTA
  *   wave k    global memory     [ tile   ] [ tile   ] [ tile   ]      [ tile   ]
- *                                    |  bulk copies run STAGES tiles ahead
+ *                                    |  bulk copies, RING_LOADS of them at a time
  *   in each   producer               v
  *   CTA:      slots in shared   [k][k+1][k+2][k+3] ...                 a ring of STAGES slots
  *             reducers          reduce each chunk of a landed tile, publish the tile's aggregate ----> one word a CTA and wave
@@ -83,7 +83,8 @@ template <class P> struct RingTile {
     uint64_t first;           /* its first byte, counted from byte 0 of tile 0 */
     typename P::Carry prefix; /* of all tiles before it */
     typename P::Value aggregate;
-    typename P::Carry total; /* of all tiles, if the policy HOLDS */
+    typename P::Carry total;        /* of all tiles, if the policy HOLDS */
+    const typename P::Value *chunk; /* for each chunk, the fold of those before it in the tile */
 };
 
 /* What most policies have in common. */
@@ -161,6 +162,10 @@ template <class P> struct Ring {
         fence_async_proxy(); /* the bytes by hand, before the engine fills this slot for a later tile */
     }
 
+    /* Should loads wait for earlier ones? RING_LOADS tiles a CTA keep the memory busy. With more on their way, they come in whatever order
+     * the memory likes, and every CTA waits for the one whose tile of the wave comes last. Not if there is a slot for every tile. */
+    __device__ bool paced() const { return input.nwaves > P::STAGES; }
+
     __device__ void produce() {
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             uint64_t *full = &s.full[k % P::STAGES];
@@ -171,6 +176,7 @@ template <class P> struct Ring {
             RingSpan side = {0, 0, 0, 0};
             if constexpr (P::SIDE_NBYTES > 0) side_first = P::side_of(args, first), side = side_span_of(first, side_first);
             if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
+            if (paced() && k >= RING_LOADS) barrier_wait(&s.full[(k - RING_LOADS) % P::STAGES], parity_of(k - RING_LOADS));
             if (span.engine_nbytes() != LOAD_NBYTES || side.needs_hands()) load_ends(k, base, span, side_first, side);
             if (lane != 0) {
                 barrier_arrive(full);
@@ -263,7 +269,8 @@ template <class P> struct Ring {
     /* ---- finishers ---- */
 
     __device__ RingTile<P> tile_at(unsigned k) const {
-        return {tile_of(k) * TILE_NBYTES, s.prefix[k % P::STAGES], s.aggregate[k % P::STAGES], s.total};
+        const unsigned i = k % P::STAGES;
+        return {tile_of(k) * TILE_NBYTES, s.prefix[i], s.aggregate[i], s.total, s.chunk[i]};
     }
 
     /* For a sender. What a finisher leaves may lie in any chunk's place, so all must have been read: `ready` waits for finishers too. */

@@ -13,122 +13,13 @@
 #define UPSWEEP_RING_COMPACT_CUH
 
 #include "count.cuh"
-#include "ring_decide.cuh"
-
-template <class D> struct RingCompactArgs {
-    D decide;
-    unsigned char *out;
-    uint64_t *count;
-    uint64_t base; /* index of the element at byte 0 of tile 0 */
-    /* of a partition: */
-    bool counted;      /* *count is what is kept of all, or ... */
-    bool rest_counted; /* ... of what comes after the tiles that all CTAs together hold; else there is nothing after them */
-};
-
-/* What the policies have in common: who is kept, and how many are. D: of ring_decide.cuh. */
-template <class T, class D> struct RingKept : RingPlain, RingCompactShape<sizeof(T), D::FLAGS> {
-    typedef RingCompactShape<sizeof(T), D::FLAGS> Shape;
-    typedef RingCompactArgs<D> Args;
-    typedef uint32_t Value; /* kept in a tile, or a wave */
-    typedef Add<uint32_t> Op;
-    typedef uint64_t Carry;
-    static constexpr unsigned ROWS = Shape::ROWS, VEC = 16 / sizeof(T);
-    static constexpr unsigned SIDE_NBYTES = D::side_nbytes(Shape::FINISHERS * ROWS * 512);
-    static constexpr bool KEEPS_SLOT = true;
-    static constexpr unsigned PACKED = VEC <= 4 ? 4 : 2, BITS = 32 / PACKED; /* counts of a row: at most 32 * VEC */
-    static constexpr unsigned WORDS = (ROWS + PACKED - 1) / PACKED;
-    static constexpr unsigned ROWS_A_NOTE = 32 / VEC, NOTE_WORDS = (ROWS + ROWS_A_NOTE - 1) / ROWS_A_NOTE; /* a bit an element of a lane */
-
-    static __device__ Carry carry_in(const Args &) { return 0; }
-    static __device__ Carry carry_add(Carry carry, Value v) { return carry + v; }
-    static __device__ void end(const Args &args, Carry carry) { *args.count = args.decide.records(carry); }
-    static __device__ void pad(const Args &, unsigned char *, unsigned, unsigned, int) {} /* reduce() looks at the place */
-    static __device__ uintptr_t side_of(const Args &args, uint64_t byte) { return args.decide.flag_of(byte); }
-    static __device__ uintptr_t side_first(const Args &args) { return (uintptr_t)args.decide.flags; }
-    static __device__ uintptr_t side_end(const Args &args) { return (uintptr_t)args.decide.end; }
-
-    /* Bits of the elements of a vector that lie within the input. */
-    static __device__ __noinline__ uint32_t input_mask(RingPlace place, uint64_t byte) {
-        uint32_t mask = 0;
-        for (unsigned i = 0; i < VEC; i++, byte += sizeof(T)) mask |= (byte >= place.input_first && byte < place.input_end ? 1u : 0u) << i;
-        return mask;
-    }
-
-    static __device__ __forceinline__ uint32_t input_mask_of_row(RingPlace place, unsigned r, int lane) {
-        return place.whole ? (uint32_t)((1ull << VEC) - 1) : input_mask(place, place.first + r * 512 + (unsigned)lane * 16);
-    }
-
-    /* Decides every element once and leaves the decisions for the finisher. */
-    static __device__ __forceinline__ Value reduce(const Args &args, const uint4 *chunk, RingPlace place, uint32_t *note, int lane) {
-        const typename D::Chunk decide(args.decide, chunk, place);
-        unsigned count = 0;
-#pragma unroll
-        for (unsigned j = 0; j < NOTE_WORDS; j++) {
-            uint32_t set = 0, all = 0;
-#pragma unroll
-            for (unsigned r = j * ROWS_A_NOTE; r < min(ROWS, (j + 1) * ROWS_A_NOTE); r++) {
-                set |= decide.bits(32 * r + (unsigned)lane) << ((r % ROWS_A_NOTE) * VEC);
-                all |= input_mask_of_row(place, r, lane) << ((r % ROWS_A_NOTE) * VEC);
-            }
-            const uint32_t kept = decide.kept(set) & all;
-            note[32 * j + lane] = kept;
-            count += __popc(kept);
-        }
-        return __reduce_add_sync(ALL_LANES, count);
-    }
-
-    static __device__ __forceinline__ void read_chunk(uint4 (&data)[ROWS], const uint4 *chunk, int lane) {
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) data[r] = chunk[32 * r + lane];
-    }
-
-    /* A finisher's counts, from the reducer's notes. */
-    struct Counts {
-        uint32_t kept[NOTE_WORDS], inclusive[WORDS], row_total[WORDS];
-
-        __device__ __forceinline__ Counts(const uint32_t *note, int lane) {
-#pragma unroll
-            for (unsigned j = 0; j < NOTE_WORDS; j++) kept[j] = note[32 * j + lane];
-#pragma unroll
-            for (unsigned j = 0; j < WORDS; j++) inclusive[j] = 0;
-#pragma unroll
-            for (unsigned r = 0; r < ROWS; r++) inclusive[r / PACKED] |= (uint32_t)__popc(kept_of_row(r)) << (BITS * (r % PACKED));
-            warp_scan_rows<Op>(inclusive, lane);
-#pragma unroll
-            for (unsigned j = 0; j < WORDS; j++) row_total[j] = __shfl_sync(ALL_LANES, inclusive[j], 31);
-        }
-
-        /* A bit for each element of the lane's vector of row r. */
-        __device__ __forceinline__ uint32_t kept_of_row(unsigned r) const {
-            return kept[r / ROWS_A_NOTE] >> (r % ROWS_A_NOTE * VEC) & (uint32_t)((1ull << VEC) - 1);
-        }
-        static __device__ __forceinline__ unsigned unpack_count(const uint32_t *packed, unsigned r) {
-            return packed[r / PACKED] >> (BITS * (r % PACKED)) & ((1u << BITS) - 1);
-        }
-        /* Kept ones of row r before the lane's vector, and in the whole row. */
-        __device__ __forceinline__ unsigned before_vector(unsigned r) const {
-            return unpack_count(inclusive, r) - (unsigned)__popc(kept_of_row(r));
-        }
-        __device__ __forceinline__ unsigned in_row(unsigned r) const { return unpack_count(row_total, r); }
-    };
-};
+#include "ring_compact_bytes.cuh"
 
 /* ---- elements ----------------------------------------------------------------------------------------------------------------- */
 
-/* By one warp: nbytes of a slot to dst by the copy engine; both lie alike to 16 bytes. What the engine cannot write, at most 15 bytes at
- * either end, goes by hand. Returns when all has been read. */
-template <class T>
-static __device__ __forceinline__ void send_run(unsigned char *dst, const unsigned char *s_src, unsigned nbytes, int lane) {
-    const unsigned head = min((unsigned)(-(uintptr_t)dst & 15), nbytes), body = (nbytes - head) & ~15u, tail = head + body;
-    if (lane == 0 && body > 0) bulk_store(dst + head, s_src + head, body);
-    const unsigned at = (unsigned)lane * (unsigned)sizeof(T);
-    if (at < head) *(T *)(dst + at) = *(const T *)(s_src + at);
-    if (at < nbytes - tail) *(T *)(dst + tail + at) = *(const T *)(s_src + tail + at);
-}
-
 /* SPLIT: partition. */
-template <class T, class D, bool SPLIT> struct RingElements : RingKept<T, D> {
-    typedef RingKept<T, D> Base;
+template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D::FLAGS>> struct RingElements : RingKept<T, D, S> {
+    typedef RingKept<T, D, S> Base;
     typedef typename Base::Args Args;
     typedef typename Base::Counts Counts;
     typedef RingTile<RingElements> Tile;
@@ -334,6 +225,7 @@ static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const s
 template <class T, class D>
 static cudaError_t launch_ring_elements(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
     if (a->output == COMPACT_SPLIT) return launch_ring_partition<T>(queue, a, decide);
+    if constexpr (sizeof(T) == 1) return queue_ring_compact<RingBytes<D>, T>(queue, a, decide);
     return queue_ring_compact<RingElements<T, D, false>, T>(queue, a, decide);
 }
 

@@ -61,7 +61,7 @@ template <class T> struct DecideByFlag {
 #pragma unroll
                 for (unsigned j = 0; j < VEC / 4; j++) {
                     const uint32_t four = skew == 0 ? words[j] : __funnelshift_r(words[j], words[j + 1], 8 * (unsigned)skew);
-                    mask |= (gather_bytes(__vsetne4(four, 0)) & 0xf) << 4 * j;
+                    mask |= gather_bytes(nonzero_bytes(four)) << 4 * j;
                 }
             }
             return mask;

@@ -1,0 +1,139 @@
+/* ring_compact_bytes.cuh: compaction of elements of one byte by the ring pass.
+ *
+ *   a lane's bytes       a b c d | e f g h | ...       ROWS vectors side by side, word after word
+ *   notes                1 0 1 1   0 0 1 0             four bits name a case: which bytes of a word, and how many, a shuffle away
+ *   the word packed      a c d     g
+ *   the lane's stream    . . a c | d g . .             written to the slot a whole word at a time
+ *
+ * Byte by byte, each one kept costs an address and a store of its own, and instructions are what bounds this kernel: four a byte. Here a
+ * word costs ten: its case, two shifts of the stream by the place in a word and by what is added, and a store if a word has become full.
+ *
+ * A word of the slot may hold bytes of several lanes. It is written by the lane that fills it, with anything in the places of those before;
+ * then they put their last bytes, at most three each, in their places. A chunk's last word is filled by the warp of a later chunk, so what
+ * it holds of this chunk waits beside the tile until all warps are done, and the sender puts it in place. */
+#ifndef UPSWEEP_RING_COMPACT_BYTES_CUH
+#define UPSWEEP_RING_COMPACT_BYTES_CUH
+
+#include "ring_kept.cuh"
+
+/* D: of ring_decide.cuh. */
+template <class D, class S = RingBytesShape<D::FLAGS>> struct RingBytes : RingKept<uint8_t, D, S, true> {
+    typedef RingKept<uint8_t, D, S, true> Base;
+    typedef typename Base::Args Args;
+    typedef RingTile<RingBytes> Tile;
+    static constexpr bool SENDS = true;
+    static constexpr unsigned LINE = 128, ROOM_NBYTES = 2 * LINE; /* the run begins anywhere in a line; and what waits beside the tile */
+    using Base::ROWS, Base::NOTE_WORDS, Base::ROWS_A_NOTE;
+    static constexpr unsigned CHUNK_NBYTES = ROWS * 512, BESIDE_AT = S::FINISHERS * CHUNK_NBYTES + LINE;
+    static_assert(S::FINISHERS * 4 <= LINE, "a word for each chunk");
+
+    struct Local {
+        uint4 data[ROWS];
+    };
+
+    /* The last note has 16 bits to spare: for the number of kept ones before this lane, which the finisher would need some time to find. */
+    static __device__ __forceinline__ uint32_t reduce(const Args &args, const uint4 *chunk, RingPlace place, uint32_t *note, int lane) {
+        static_assert(ROWS % ROWS_A_NOTE == 1 && CHUNK_NBYTES < 1 << 16, "");
+        uint32_t kept[NOTE_WORDS];
+        const unsigned n = Base::decide(kept, args, chunk, place, lane);
+        uint32_t after[1] = {n};
+        warp_scan_rows<Add<uint32_t>>(after, lane);
+        kept[NOTE_WORDS - 1] |= (after[0] - n) << 16;
+#pragma unroll
+        for (unsigned j = 0; j < NOTE_WORDS; j++) note[32 * j + lane] = kept[j];
+        return __shfl_sync(ALL_LANES, after[0], 31);
+    }
+
+    static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
+        Base::read_chunk(local.data, chunk, lane);
+    }
+
+    static __device__ __forceinline__ unsigned run_at(const Args &args, const Tile &tile) {
+        return (unsigned)((uintptr_t)args.out + tile.prefix) % LINE;
+    }
+
+    /* What is to be done with a word of which `bits` names the bytes that are kept: a selector of bytes for prmt, which takes 16 bits, and
+     * above it 8 times their number. */
+    static __device__ __forceinline__ uint32_t word_case(unsigned bits) {
+        uint32_t selector = 0;
+        unsigned n = 0;
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++)
+            if (bits >> i & 1) selector |= i << 4 * n++;
+        return 8 * n << 16 | selector;
+    }
+
+    /* The kept bytes of a lane on their way to the slot. In PTX: in C++ the selector is masked once more, and the address copied. */
+    struct Stream {
+        unsigned s_word; /* where the next one goes: the word, */
+        unsigned at;     /* and the bit in it, plus a multiple of 32 */
+        uint32_t last;   /* the last four, the latest one highest */
+
+        __device__ __forceinline__ void add(uint32_t word, uint32_t how) {
+            const uint32_t nbits = how >> 16, next = at + nbits;
+            uint32_t packed;
+            asm("prmt.b32 %0, %1, 0, %2;" : "=r"(packed) : "r"(word), "r"(how));
+            const uint32_t full = __funnelshift_l(last, packed, at); /* the word, if it has become full */
+            uint32_t fills;                                          /* (at ^ next) & 32 */
+            asm volatile("{\n"
+                         ".reg .pred p, no;\n"
+                         "setp.ne.u32 no, 0, 0;\n"
+                         "lop3.or.b32 %0|p, %3, %4, 32, 0x28, no;\n"
+                         "@p st.shared.u32 [%1], %2;\n"
+                         "}"
+                         : "=r"(fills)
+                         : "r"(s_word), "r"(full), "r"(at), "r"(next)
+                         : "memory");
+            s_word += fills / 8;
+            last = __funnelshift_rc(last, packed, nbits);
+            at = next;
+        }
+    };
+
+    /* before: kept ones of the tile before this chunk. */
+    static __device__ __forceinline__ void stage(const Args &args, unsigned char *slot, const Tile &tile, RingPlace place,
+                                                 const uint32_t *note, const Local &local, unsigned before, int lane) {
+        uint32_t kept[NOTE_WORDS];
+#pragma unroll
+        for (unsigned j = 0; j < NOTE_WORDS; j++) kept[j] = note[32 * j + lane];
+        const unsigned begin = run_at(args, tile) + before + (kept[NOTE_WORDS - 1] >> 16);
+        const uint32_t how = word_case((unsigned)lane % 16);
+        Stream stream = {shared_address(slot) + (begin & ~3u), begin * 8, 0};
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            const uint32_t words[4] = {local.data[r].x, local.data[r].y, local.data[r].z, local.data[r].w};
+#pragma unroll
+            for (unsigned w = 0; w < 4; w++) {
+                const uint32_t bits = kept[r / ROWS_A_NOTE] >> (r % ROWS_A_NOTE * 16 + w * 4); /* the shuffle looks at four of them */
+                stream.add(words[w], __shfl_sync(ALL_LANES, how, (int)bits, 16));
+            }
+        }
+        __syncwarp(); /* all words are written that this warp fills: now the bytes that other lanes have in them */
+        const unsigned end = stream.at / 8, chunk_end = __shfl_sync(ALL_LANES, end, 31);
+        const unsigned chunk = (unsigned)(place.first - place.tile_first) / CHUNK_NBYTES;
+        unsigned char *const word = slot + (end / 4 == chunk_end / 4 ? BESIDE_AT + 4 * chunk : end & ~3u);
+        put_last(word, stream.last, min(end - begin, end & 3), end & 3);
+    }
+
+    /* The n last bytes of a stream, n <= 3, to word[end - n .. end - 1]. */
+    static __device__ __forceinline__ void put_last(unsigned char *word, uint32_t last, unsigned n, unsigned end) {
+#pragma unroll
+        for (unsigned i = 1; i <= 3; i++)
+            if (i <= n) word[end - i] = (unsigned char)(last >> (32 - 8 * i));
+    }
+
+    static __device__ __forceinline__ void send(const Args &args, unsigned char *slot, const Tile &tile, uint64_t, uint64_t, int lane) {
+        const unsigned at = run_at(args, tile);
+        if (lane < S::FINISHERS) {
+            const unsigned end = at + (lane + 1 < S::FINISHERS ? tile.chunk[lane + 1] : tile.aggregate);
+            const unsigned n = min(end - at - tile.chunk[lane], end & 3), first = (end & 3) - n;
+            for (unsigned i = 0; i < n; i++) slot[end - n + i] = slot[BESIDE_AT + 4 * (unsigned)lane + first + i];
+        }
+        fence_async_proxy(); /* these bytes, before the engine reads them */
+        __syncwarp();
+        send_run<uint8_t>(args.out + tile.prefix, slot + at, tile.aggregate, lane);
+        if (lane == 0) bulk_wait_read();
+    }
+};
+
+#endif
