@@ -23,29 +23,38 @@ template <int VEC> static __device__ __forceinline__ uint32_t input_bits(uint64_
     return first + VEC <= n ? all : first < n ? all >> (VEC - (uint32_t)(n - first)) : 0;
 }
 
-/* From the end to the start: the pass that follows begins at the start, and finds there what has been read last still in the L2 cache. */
+/* How many of in [n] this thread, one of `step`, counts as kept: every step-th vector. From the end to the start: the pass that follows
+ * begins at the start, and finds there what has been read last still in the L2 cache. */
+template <int ROWS, class T>
+static __device__ __forceinline__ unsigned long long count_share(const Keep<T> &keep, const T *in, uint64_t n, bool aligned,
+                                                                 uint64_t thread, uint64_t step) {
+    enum { VEC = 16 / sizeof(T) };
+    const uint64_t nvectors = (n + VEC - 1) / VEC;
+    unsigned long long kept = 0;
+    for (uint64_t i = thread; i < nvectors; i += ROWS * step) {
+        uint4 data[ROWS];
+        uint64_t first[ROWS]; /* elements */
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) first[r] = (i + r * step < nvectors ? nvectors - 1 - (i + r * step) : nvectors) * VEC;
+        if (aligned && i > 0 && i + (ROWS - 1) * step < nvectors) { /* whole vectors: all loads leave together */
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) data[r] = __ldg((const uint4 *)(in + first[r]));
+        } else {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) data[r] = load_packed<T, VEC>(in, first[r], n, aligned, T(0));
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) kept += (unsigned)__popc(kept_bits<T, VEC>(keep, data[r]) & input_bits<VEC>(first[r], n));
+    }
+    return kept;
+}
+
 template <class T>
 static __global__ void __launch_bounds__(COUNT_THREADS)
     count_kernel(const __grid_constant__ Keep<T> keep, const T *in, uint64_t n, bool aligned, unsigned long long *word, uint64_t *count) {
-    enum { VEC = 16 / sizeof(T) };
     __shared__ unsigned long long s_warp[COUNT_THREADS / 32];
-    const uint64_t step = (uint64_t)gridDim.x * COUNT_THREADS, nvectors = (n + VEC - 1) / VEC;
-    unsigned long long kept = 0;
-    for (uint64_t i = (uint64_t)blockIdx.x * COUNT_THREADS + threadIdx.x; i < nvectors; i += COUNT_ROWS * step) {
-        uint4 data[COUNT_ROWS];
-        uint64_t first[COUNT_ROWS]; /* elements */
-#pragma unroll
-        for (int r = 0; r < COUNT_ROWS; r++) first[r] = (i + r * step < nvectors ? nvectors - 1 - (i + r * step) : nvectors) * VEC;
-        if (aligned && i > 0 && i + (COUNT_ROWS - 1) * step < nvectors) { /* whole vectors: all loads leave together */
-#pragma unroll
-            for (int r = 0; r < COUNT_ROWS; r++) data[r] = __ldg((const uint4 *)(in + first[r]));
-        } else {
-#pragma unroll
-            for (int r = 0; r < COUNT_ROWS; r++) data[r] = load_packed<T, VEC>(in, first[r], n, aligned, T(0));
-        }
-#pragma unroll
-        for (int r = 0; r < COUNT_ROWS; r++) kept += (unsigned)__popc(kept_bits<T, VEC>(keep, data[r]) & input_bits<VEC>(first[r], n));
-    }
+    const uint64_t thread = (uint64_t)blockIdx.x * COUNT_THREADS + threadIdx.x, step = (uint64_t)gridDim.x * COUNT_THREADS;
+    unsigned long long kept = count_share<COUNT_ROWS>(keep, in, n, aligned, thread, step);
     unsigned long long sum[1] = {kept};
     warp_fold_rows<Add<unsigned long long>>(sum);
     if (threadIdx.x % 32 == 0) s_warp[threadIdx.x / 32] = sum[0];

@@ -24,28 +24,7 @@
  * carries its wave number as tag: a stale word in its slot is exactly WAVES waves old, so a 32-bit tag cannot repeat. Nothing is ever
  * cleared, and a graph replay finds the counter where the last launch left it.
  *
- * A primitive supplies a policy P (about 50 lines):
- *   Args, Value (an aggregate, at most 8 bytes) and Op (how two combine), Carry (of a whole input: may be wider)
- *   REDUCERS, FINISHERS (warps), ROWS (of ROW_NBYTES: a 16-byte vector a lane, unless it says otherwise), STAGES
- *   KEEPS_SLOT (finish() still uses the chunk in shared memory), WRITES_SLOT (and writes there)
- *   carry_in(args), carry_add(carry, value), end(args, carry)
- *   pad(slot, from, to): gives bytes of the slot outside the input a harmless value (nothing to do if the policy masks)
- *   SIDE_NBYTES: room in a slot for what the tile needs of a second array, a multiple of 16 (0: there is none). side_first(args) and
- *   side_end(args) are that array's bounds; side_of(args, byte) is the address in it that belongs to a byte of the input
- *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
- *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
- *   finish(args, chunk, place, note, local, prefix)
- *   Or, if it SENDS: stage(args, slot, tile, place, note, local, before, lane) leaves in the slot what is to be written, and
- *   send(args, slot, tile, first, end, lane), by a warp of its own, has the copy engine write that out; first and end are the input's;
- *   ROOM_NBYTES of a slot are for both alone
- *   If it HOLDS: the first STAGES waves are finished only when all of them are known; tile.total is then that of all tiles,
- *   total(args, not_held(args), carry). not_held() is read before this CTA publishes anything
- *   and, unless it takes them from RingPlain:
- *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
- *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
- *   WORK_NBYTES: shared memory of a finisher's own, at place.s_work
- *   HAS_REST: rest(args, place, local) is what a finisher has left to do when it has given the slot back
- *   LEAVES: leave(args) is called by one thread of each CTA when all its roles are done
+ * A primitive supplies a policy (ring_policy.cuh), of about 50 lines.
  *
  * Source: after Merrill and Garland 2016 (single pass, tile aggregates); the wave exchange and the roles are our own. */
 #ifndef UPSWEEP_RING_CUH
@@ -54,44 +33,8 @@
 #include "launch.h"
 #include "ring_exchange.cuh"
 #include "ring_load.cuh"
+#include "ring_policy.cuh"
 #include "tuning.h"
-
-/* Input of a launch, in bytes. Tiles start at `in` rounded down to 16 bytes (copy engine, vectors): byte 0 of the input is byte `head` of
- * tile 0, and `end` is head + the input's bytes. */
-struct RingInput {
-    const unsigned char *in;
-    unsigned head;
-    uint64_t end;
-    uint64_t ntiles;
-    unsigned nwaves; /* ceil(ntiles / gridDim.x), at least 1 */
-};
-
-/* Where a chunk lies: its first byte and its tile's, counted from byte 0 of tile 0; whether all of it is input; which bytes are. And its
- * tile's part of the side array, if there is one: what belongs to the tile's first byte has the address side_first, and lies at s_side. And
- * the finisher's own memory. */
-struct RingPlace {
-    uint64_t first, tile_first;
-    bool whole;
-    uint64_t input_first, input_end;
-    const unsigned char *s_side;
-    uintptr_t side_first;
-    unsigned char *s_work;
-};
-
-/* What a tile's sender and finishers know of it. */
-template <class P> struct RingTile {
-    uint64_t first;           /* its first byte, counted from byte 0 of tile 0 */
-    typename P::Carry prefix; /* of all tiles before it */
-    typename P::Value aggregate;
-    typename P::Carry total;        /* of all tiles, if the policy HOLDS */
-    const typename P::Value *chunk; /* for each chunk, the fold of those before it in the tile */
-};
-
-/* What most policies have in common. */
-struct RingPlain {
-    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
-    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false, SENDS = false, HOLDS = false;
-};
 
 template <class P> struct RingShared {
     uint64_t full[P::STAGES];                         /* the slot's tile has landed */
@@ -104,6 +47,7 @@ template <class P> struct RingShared {
     uintptr_t side_first[P::STAGES];        /* said by the producer: finding it may take a division */
     uint64_t first_wave;
     typename P::Carry carry_in, total;
+    unsigned long long rest; /* {arrivals 8, sum 56} of finishers, if the policy HOLDS */
 };
 
 template <class P> struct Ring {
@@ -208,17 +152,19 @@ template <class P> struct Ring {
             __syncwarp();
             carry = P::carry_add(carry, all);
             if constexpr (P::HOLDS) {
-                if (lane == 0 && (k == P::STAGES - 1 || (k < P::STAGES && k == input.nwaves - 1))) release(k, carry);
+                if (k == P::STAGES - 1 || (k < P::STAGES && k == input.nwaves - 1)) release(k, carry);
             }
         }
         if (blockIdx.x == 0 && lane == 0) P::end(args, carry);
     }
 
-    /* The first waves may wait in their slots until all of them are known; what the slots cannot hold is in s.total until then. */
+    /* The first waves may wait in their slots until all of them are known, and what the slots cannot hold. */
     __device__ bool holds(unsigned k) const { return P::HOLDS && k < P::STAGES; }
 
     __device__ void release(unsigned last, typename P::Carry carry) {
-        s.total = P::total(args, s.total, carry);
+        const uint64_t rest = P::has_rest(args) ? exchange.sum_rest(lane) : 0;
+        if (lane != 0) return;
+        s.total = P::total(args, rest, carry);
         for (unsigned k = 0; k <= last && tile_of(k) < input.ntiles; k++) barrier_arrive(&s.ready[k]);
     }
 
@@ -273,8 +219,19 @@ template <class P> struct Ring {
         return {tile_of(k) * TILE_NBYTES, s.prefix[i], s.aggregate[i], s.total, s.chunk[i]};
     }
 
+    __device__ void count_rest(unsigned c) {
+        const unsigned thread = (blockIdx.x * P::FINISHERS + c) * 32 + (unsigned)lane;
+        unsigned long long n[1] = {P::count_rest(args, thread, gridDim.x * P::FINISHERS * 32)};
+        warp_fold_rows<Add<unsigned long long>>(n);
+        if (lane != 0) return;
+        const unsigned long long before = atomicAdd(&s.rest, 1ull << 56 | n[0]);
+        if (before >> 56 == P::FINISHERS - 1) exchange.publish_rest((before & ~0ull >> 8) + n[0]);
+    }
+
     /* For a sender. What a finisher leaves may lie in any chunk's place, so all must have been read: `ready` waits for finishers too. */
     __device__ void stage(unsigned c) {
+        if constexpr (P::HOLDS)
+            if (P::has_rest(args)) count_rest(c);
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             const unsigned i = k % P::STAGES;
             typename P::Local local;
@@ -338,7 +295,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         barrier_init_fence();
         s.first_wave = load_relaxed_8(&words->next_wave);
         s.carry_in = P::carry_in(args);
-        if constexpr (P::HOLDS) s.total = P::not_held(args);
+        s.rest = 0;
     }
     __syncthreads(); /* barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything */
     Ring<P> ring = {args, input, {words, s.first_wave}, s, s_slots, (int)threadIdx.x % 32};

@@ -7,8 +7,8 @@
  *
  * Aggregates are counts of kept elements; the carry has 64 bits. For indices, positions within the chunk (16 bits) are staged in the
  * chunk's own place and become indices on their way out, by the finisher. Where the rejected ones of a partition begin depends on how many
- * are kept in all: the first tiles wait in their slots until that is known, and what the slots cannot hold has been counted before
- * (count.cuh). Cost: every element once in, every kept one once out; a partition reads what decides, where it is not held, once more. */
+ * are kept in all: the first tiles wait in their slots until that is known, and what the slots cannot hold is counted first (count.cuh).
+ * Cost: every element once in, every kept one once out; a partition reads what decides, where it is not held, once more. */
 #ifndef UPSWEEP_RING_COMPACT_CUH
 #define UPSWEEP_RING_COMPACT_CUH
 
@@ -34,9 +34,14 @@ template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D:
         uint4 data[ROWS];
     };
 
-    static __device__ uint64_t not_held(const Args &args) { return args.counted || args.rest_counted ? args.decide.units(*args.count) : 0; }
-    static __device__ uint64_t total(const Args &args, uint64_t not_held, uint64_t held) {
-        return args.counted ? not_held : not_held + held;
+    static __device__ bool has_rest(const Args &args) { return args.nrest > 0; }
+    static __device__ uint64_t count_rest(const Args &args, uint64_t thread, uint64_t nthreads) {
+        typedef typename D::Counted C;
+        const bool aligned = (uintptr_t)args.rest % 16 == 0;
+        return count_share<RING_COUNT_ROWS>(args.decide.counted(), (const C *)args.rest, args.nrest, aligned, thread, nthreads);
+    }
+    static __device__ uint64_t total(const Args &args, uint64_t rest, uint64_t held) {
+        return args.decide.units(rest) + (args.rest_is_all ? 0 : held);
     }
 
     static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
@@ -185,7 +190,7 @@ static inline bool ring_flags_suit(const struct cuda_queue *queue, const struct 
 }
 
 template <class T, class D> static RingCompactArgs<D> ring_compact_args(const struct compact_args *a, const D &decide) {
-    return {decide, (unsigned char *)a->out, a->count, a->base - ring_head(a->in) / sizeof(T), false, false};
+    return {decide, (unsigned char *)a->out, a->count, a->base - ring_head(a->in) / sizeof(T), nullptr, 0, false};
 }
 
 template <class P, class T, class D>
@@ -193,31 +198,18 @@ static cudaError_t queue_ring_compact(const struct cuda_queue *queue, const stru
     return launch_ring<P>(queue, ring_compact_args<T>(a, decide), a->in, a->n * a->elem_nbytes);
 }
 
-/* Counts what is kept from record `first` on. */
-template <class T>
-static cudaError_t count_kept(const struct cuda_queue *queue, const struct compact_args *a, const DecideByValue<T> &decide,
-                              uint64_t first) {
-    const T *const from = (const T *)a->in + first;
-    return launch_count<T>(queue, decide.keep, from, a->n - first, (uintptr_t)from % 16 == 0, a->count);
-}
-
-template <class D> static cudaError_t count_kept(const struct cuda_queue *queue, const struct compact_args *a, const D &, uint64_t first) {
-    const uint8_t *const from = a->flags + first;
-    return launch_count<uint8_t>(queue, {0, 0, true}, from, a->n - first, (uintptr_t)from % 16 == 0, a->count);
-}
-
 /* Where the rejected ones begin depends on all elements. The first tiles can wait in shared memory until all are known; what comes after
- * them is counted first, from the end to the start, so that the pass finds its beginning in the L2 cache. */
+ * them is counted first, by all CTAs, while their first tiles arrive. */
 template <class T, class D>
 static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
     typedef RingElements<T, D, true> P;
     const uint64_t nbytes = a->n * a->elem_nbytes, held = (uint64_t)queue->nsms * P::STAGES * Ring<P>::TILE_NBYTES - ring_head(a->in);
     RingCompactArgs<D> args = ring_compact_args<T>(a, decide);
-    args.rest_counted = nbytes > held && a->elem_nbytes == sizeof(T);
-    args.counted = nbytes > held && !args.rest_counted; /* a record may be held in part */
     if (nbytes > held) {
-        const cudaError_t error = count_kept(queue, a, decide, args.counted ? 0 : held / sizeof(T));
-        if (error != cudaSuccess) return error;
+        args.rest_is_all = a->elem_nbytes != sizeof(T); /* a record may be held in part */
+        const uint64_t first = args.rest_is_all ? 0 : held / sizeof(T);
+        args.rest = (const typename D::Counted *)(D::FLAGS ? a->flags : a->in) + first;
+        args.nrest = a->n - first;
     }
     return launch_ring<P>(queue, args, a->in, nbytes);
 }

@@ -19,6 +19,9 @@ template <class T> struct DecideByValue {
     static constexpr unsigned side_nbytes(unsigned) { return 0; }
     Keep<T> keep;
 
+    typedef T Counted; /* what says how many are kept, without any place */
+    __device__ __forceinline__ Keep<T> counted() const { return keep; }
+
     __device__ __forceinline__ uint64_t records(uint64_t units) const { return units; }
     __device__ __forceinline__ uint64_t units(uint64_t records) const { return records; }
 
@@ -40,6 +43,9 @@ template <class T> struct DecideByFlag {
     static constexpr unsigned VEC = 16 / sizeof(T);
     static constexpr unsigned side_nbytes(unsigned tile_nbytes) { return tile_nbytes / (unsigned)sizeof(T) + 16; }
     const unsigned char *flags, *end, *tile0; /* tile0: of the element at byte 0 of tile 0; flags too few before it do not exist */
+
+    typedef uint8_t Counted;
+    static __device__ __forceinline__ Keep<uint8_t> counted() { return {0, 0, true}; }
 
     __device__ __forceinline__ uint64_t records(uint64_t units) const { return units; }
     __device__ __forceinline__ uint64_t units(uint64_t records) const { return records; }
@@ -81,6 +87,9 @@ template <class T> struct DecideByRecord {
     uint32_t nunits, reciprocal; /* of a record; ceil(2^32 / nunits) */
     uint64_t long_reciprocal;    /* floor((2^64 - 1) / nunits) */
     uint32_t head;               /* bytes of tile 0 before the input */
+
+    typedef uint8_t Counted;
+    static __device__ __forceinline__ Keep<uint8_t> counted() { return {0, 0, true}; }
 
     /* units below 2^63, so the product is too small by less than 2^64: by one at most after the shift. */
     __device__ __forceinline__ uint64_t records(uint64_t units) const {

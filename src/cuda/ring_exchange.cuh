@@ -36,6 +36,7 @@ template <bool WIDE> struct RingWords {
     uint64_t next_wave;
     uint64_t apart[15]; /* nobody polls the counter's cache line */
     RingWord<WIDE> word[RING_WAVES * RING_MAX_CTAS];
+    RingWord<true> rest[RING_MAX_CTAS]; /* of a launch, whose first wave they name */
 };
 
 /* One CTA's view of the words. P: the policy. */
@@ -56,6 +57,21 @@ template <class P> struct RingExchange {
     __device__ RingWord<WIDE> *wave(unsigned k) const { return words->word + (first_wave + k) % RING_WAVES * RING_MAX_CTAS; }
 
     __device__ void publish(unsigned k, V value) const { wave(k)[blockIdx.x].store(first_wave + k + 1, bits_of(value)); }
+
+    /* A number of each CTA, once a launch, or never; and the sum of them all, in every lane, as soon as all are there. */
+    __device__ void publish_rest(uint64_t n) const { words->rest[blockIdx.x].store(first_wave + 1, n); }
+    __device__ uint64_t sum_rest(int lane) const {
+        unsigned long long sum[1] = {0};
+        for (unsigned i = (unsigned)lane; i < gridDim.x; i += 32) {
+            RingWord<true> word;
+            do word = words->rest[i].load();
+            while (!word.has(first_wave + 1));
+            sum[0] += word.value();
+        }
+        __syncwarp();
+        warp_fold_rows<Add<unsigned long long>>(sum);
+        return sum[0];
+    }
 
     /* Sets the first wave of the next launch. */
     __device__ void advance(unsigned nwaves) const { store_relaxed_8(&words->next_wave, first_wave + nwaves); }

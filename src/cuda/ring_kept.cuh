@@ -15,9 +15,11 @@ template <class D> struct RingCompactArgs {
     unsigned char *out;
     uint64_t *count;
     uint64_t base; /* index of the element at byte 0 of tile 0 */
-    /* of a partition: */
-    bool counted;      /* *count is what is kept of all, or ... */
-    bool rest_counted; /* ... of what comes after the tiles that all CTAs together hold; else there is nothing after them */
+    /* Of a partition: the array of what decides, as far as it must be counted before anything is written. It is what comes after the tiles
+     * that all CTAs together hold, and may be nothing; or all there is. */
+    const void *rest;
+    uint64_t nrest;
+    bool rest_is_all;
 };
 
 /* What the policies have in common: who is kept, and how many are. D: of ring_decide.cuh, S: of tuning.h. A lane has a vector of each row

@@ -46,6 +46,7 @@ enum {
     COUNT_THREADS = 256, /* with nothing to wait for: enough loads in flight, that is all */
     COUNT_ROWS = 4,
     COUNT_CTAS = 8,
+    RING_COUNT_ROWS = 8, /* by the finishers of a ring, which are fewer */
 };
 
 /* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. Counting, 2^30 bytes of

@@ -1,0 +1,66 @@
+/* ring_policy.cuh: what a primitive supplies to the ring pass (ring.cuh), a type P of constants and static functions; and what it is told.
+ *
+ *   Args, Value (an aggregate, at most 8 bytes) and Op (how two combine), Carry (of a whole input: may be wider)
+ *   REDUCERS, FINISHERS (warps), ROWS (of ROW_NBYTES: a 16-byte vector a lane, unless it says otherwise), STAGES
+ *   KEEPS_SLOT (finish() still uses the chunk in shared memory), WRITES_SLOT (and writes there)
+ *   carry_in(args), carry_add(carry, value), end(args, carry)
+ *   pad(slot, from, to): gives bytes of the slot outside the input a harmless value (nothing to do if the policy masks)
+ *   SIDE_NBYTES: room in a slot for what the tile needs of a second array, a multiple of 16 (0: there is none). side_first(args) and
+ *   side_end(args) are that array's bounds; side_of(args, byte) is the address in it that belongs to a byte of the input
+ *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
+ *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
+ *   finish(args, chunk, place, note, local, prefix)
+ *   Or, if it SENDS: stage(args, slot, tile, place, note, local, before, lane) leaves in the slot what is to be written, and
+ *   send(args, slot, tile, first, end, lane), by a warp of its own, has the copy engine write that out; first and end are the input's;
+ *   ROOM_NBYTES of a slot are for both alone
+ *   If it HOLDS: the first STAGES waves are finished only when all of them are known; tile.total is then that of all tiles, total(args,
+ *   rest, carry). If it has_rest(args), finishers begin with count_rest(args, thread, nthreads), of which rest is the sum
+ *   and, unless it takes them from RingPlain:
+ *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
+ *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
+ *   WORK_NBYTES: shared memory of a finisher's own, at place.s_work
+ *   HAS_REST: rest(args, place, local) is what a finisher has left to do when it has given the slot back
+ *   LEAVES: leave(args) is called by one thread of each CTA when all its roles are done */
+#ifndef UPSWEEP_RING_POLICY_CUH
+#define UPSWEEP_RING_POLICY_CUH
+
+#include <stdint.h>
+
+/* Input of a launch, in bytes. Tiles start at `in` rounded down to 16 bytes (copy engine, vectors): byte 0 of the input is byte `head` of
+ * tile 0, and `end` is head + the input's bytes. */
+struct RingInput {
+    const unsigned char *in;
+    unsigned head;
+    uint64_t end;
+    uint64_t ntiles;
+    unsigned nwaves; /* ceil(ntiles / gridDim.x), at least 1 */
+};
+
+/* Where a chunk lies: its first byte and its tile's, counted from byte 0 of tile 0; whether all of it is input; which bytes are. And its
+ * tile's part of the side array, if there is one: what belongs to the tile's first byte has the address side_first, and lies at s_side. And
+ * the finisher's own memory. */
+struct RingPlace {
+    uint64_t first, tile_first;
+    bool whole;
+    uint64_t input_first, input_end;
+    const unsigned char *s_side;
+    uintptr_t side_first;
+    unsigned char *s_work;
+};
+
+/* What a tile's sender and finishers know of it. */
+template <class P> struct RingTile {
+    uint64_t first;           /* its first byte, counted from byte 0 of tile 0 */
+    typename P::Carry prefix; /* of all tiles before it */
+    typename P::Value aggregate;
+    typename P::Carry total;        /* of all tiles, if the policy HOLDS */
+    const typename P::Value *chunk; /* for each chunk, the fold of those before it in the tile */
+};
+
+/* What most policies have in common. */
+struct RingPlain {
+    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
+    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false, SENDS = false, HOLDS = false;
+};
+
+#endif
