@@ -171,26 +171,26 @@ static upsweep_status choose_device(upsweep_context *ctx, int64_t index, int *de
 
 static upsweep_status read_attributes(upsweep_context *ctx) {
     struct cuda_impl *impl = impl_of(ctx);
-    int major, minor;
+    int major, minor, driver = 0, kernels_arch = 0;
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrComputeCapabilityMajor, &major), "to ask the GPU what it is"));
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrComputeCapabilityMinor, &minor), "to ask the GPU what it is"));
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrMultiProcessorCount, &impl->queue.nsms), "to count multiprocessors"));
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrCooperativeLaunch, &impl->queue.cooperative), "to ask the GPU what it can"));
     TRY(check_cuda(ctx, attribute(impl->device, cudaDevAttrMaxSharedMemoryPerBlockOptin, &impl->queue.shared_nbytes),
                    "to ask the GPU what it can"));
-    impl->queue.arch = 10 * major + minor;
-    int driver = 0;
     TRY(check_cuda(ctx, cudaDriverGetVersion(&driver), "to ask the driver what it is"));
-    impl->queue.overlap = impl->queue.arch >= 90 && driver >= FIRST_DRIVER_TO_OVERLAP;
+    impl->queue.arch = 10 * major + minor;
     if (!fill_device(impl->device, &impl->facts))
         return context_fail(ctx, UPSWEEP_ERR_CUDA, "CUDA failed to describe cuda:%d", impl->device);
-    const cudaError_t probe = (cudaError_t)cuda_probe();
+    const cudaError_t probe = (cudaError_t)cuda_probe(&kernels_arch);
     if (probe == cudaErrorNoKernelImageForDevice || probe == cudaErrorInvalidDeviceFunction) {
         (void)cudaGetLastError();
         return context_fail(ctx, UPSWEEP_ERR_BACKEND, "this library was built without code for %s", impl->facts.detail);
     }
     TRY(check_cuda(ctx, probe, "to load the kernels"));
-    impl->queue.cluster_ctas = impl->queue.arch >= 90 ? cuda_largest_cluster() : 0;
+    impl->queue.has_sm_90 = impl->queue.arch >= 90 && kernels_arch >= 90;
+    impl->queue.overlap = impl->queue.has_sm_90 && driver >= FIRST_DRIVER_TO_OVERLAP;
+    impl->queue.cluster_ctas = impl->queue.has_sm_90 ? cuda_largest_cluster() : 0;
     return UPSWEEP_OK;
 }
 

@@ -16,6 +16,7 @@ struct cuda_queue {
     void *stream;      /* cudaStream_t */
     int nsms;          /* multiprocessors */
     int arch;          /* compute capability: 90 for 9.0 */
+    int has_sm_90;     /* 1 if the kernels, too, are compiled for sm_90 or newer: bulk copies, clusters, early starts */
     int shared_nbytes; /* of shared memory that one CTA can have if it asks */
     int cooperative;   /* 1 if cooperative launches are to be had */
     int overlap;       /* 1 if a kernel may be set up while the one before it ends */
@@ -41,8 +42,8 @@ enum {
     CUDA_CONTROL_NBYTES = CUDA_CONTROL_FUSED + CUDA_CONTROL_FUSED_NBYTES
 };
 
-/* 0 if this library has kernels for the current device. */
-int cuda_probe(void);
+/* 0 if this library has kernels for the current device; then *arch is the architecture that they are compiled for: maybe an older one. */
+int cuda_probe(int *arch);
 
 /* For cluster_ctas. */
 int cuda_largest_cluster(void);

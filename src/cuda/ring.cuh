@@ -281,7 +281,7 @@ template <class P>
 static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     ring_kernel(const __grid_constant__ typename P::Args args, const __grid_constant__ RingInput input,
                 typename RingExchange<P>::Words *words) {
-#if __CUDA_ARCH__ >= 900 /* can_run_ring() keeps older GPUs away */
+#if __CUDA_ARCH__ >= 900 /* can_run_ring() asks for this code */
     extern __shared__ __align__(128) unsigned char s_slots[];
     __shared__ RingShared<P> s;
     const unsigned warp = threadIdx.x / 32;
@@ -323,7 +323,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
 /* Can this queue's device run a ring pass? All CTAs must be resident, or those that wait would keep out those that are waited for; and the
  * ring wants nearly all the shared memory that a multiprocessor of sm_90 or sm_100 has, which is more than sm_120 has. */
 static inline bool can_run_ring(const struct cuda_queue *queue) {
-    return queue->arch >= 90 && queue->shared_nbytes >= RING_SHARED_NBYTES && queue->cooperative && !queue->only_lookback &&
+    return queue->has_sm_90 && queue->shared_nbytes >= RING_SHARED_NBYTES && queue->cooperative && !queue->only_lookback &&
            queue->nsms <= RING_MAX_CTAS;
 }
 

@@ -108,9 +108,12 @@ static cudaError_t launch_scan(const struct cuda_queue *queue, const struct scan
     }
 }
 
-extern "C" int cuda_probe(void) {
-    cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, (const void *)lookback_kernel<LookbackScan<uint32_t, Add<uint32_t>, MidShape>>);
+extern "C" int cuda_probe(int *arch) {
+    cudaFuncAttributes attributes = {};
+    const void *kernel = (const void *)lookback_kernel<LookbackScan<uint32_t, Add<uint32_t>, MidShape>>;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    *arch = attributes.ptxVersion;
+    return error;
 }
 
 extern "C" int cuda_largest_cluster(void) { return largest_cluster<LookbackScan<uint32_t, Add<uint32_t>, ClusterScanLargeShape>>(); }

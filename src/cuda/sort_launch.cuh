@@ -67,7 +67,7 @@ static cudaError_t launch_next(const struct cuda_queue *queue, void (*kernel)(PA
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
-    return launch_with(queue, queue->arch >= 90 ? &overlap : NULL, kernel, nctas, nthreads, shared_nbytes, arguments...);
+    return launch_with(queue, queue->overlap ? &overlap : NULL, kernel, nctas, nthreads, shared_nbytes, arguments...);
 }
 
 /* All CTAs at once, so that they may wait for one another. */
