@@ -128,15 +128,9 @@ static __device__ __forceinline__ uint4 load_packed(const T *in, uint64_t first,
 }
 
 /* The same for the rows of a warp, of which this lane's vectors begin at first, first + 32 * N, ... First all that take one access, so
- * that these leave together; then what is left. */
+ * that these leave together, and before any branch: what lies behind one may have to be fetched. Then what is left. */
 template <class T, int N, int ROWS>
 static __device__ __forceinline__ void load_rows(uint4 (&data)[ROWS], const T *in, uint64_t first, uint64_t n, bool aligned, T pad) {
-    const bool all = aligned && first + (ROWS - 1) * 32 * N + N <= n;
-    if (all) {
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) data[r] = load_once<N * sizeof(T)>(in + first + r * 32 * N);
-        return;
-    }
     Vector<T, N> padding;
 #pragma unroll
     for (int i = 0; i < N; i++) padding.item[i] = pad;
@@ -146,6 +140,7 @@ static __device__ __forceinline__ void load_rows(uint4 (&data)[ROWS], const T *i
         data[r] = pack(padding);
         if (aligned && at + N <= n) data[r] = load_once<N * sizeof(T)>(in + at);
     }
+    if (aligned && first + (ROWS - 1) * 32 * N + N <= n) return;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const uint64_t at = first + r * 32 * N;
