@@ -2,8 +2,9 @@
  *
  *   a row of a chunk      x x x x | x x x x | ...      a lane's vector each; one bit an element: kept or not (ring_decide.cuh)
  *   counts a lane         2        1         ...       several rows packed into one register, scanned over the lanes by shuffles
- *   staged                kept elements of the tile side by side, in order, in its slot, where they lie to a line of 128 bytes as they will
- * in the output; of a partition the rejected ones behind them, from a new line on sent                  by the copy engine, in one piece
+ *   staged                kept elements of the tile side by side, in order, in its slot, where they lie to a line of 128 bytes as they
+ *                         will in the output; of a partition the rejected ones behind them, from a new line on
+ *   sent                  by the copy engine, in one piece
  *
  * Aggregates are counts of kept elements; the carry has 64 bits. For indices, positions within the chunk (16 bits) are staged in the
  * chunk's own place and become indices on their way out, by the finisher. Where the rejected ones of a partition begin depends on how many
