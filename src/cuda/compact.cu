@@ -107,8 +107,10 @@ template <class T, bool FLAGGED> static cudaError_t lookback_at_once(const struc
     enum { VEC = 16 / sizeof(T) };
     typedef StageElements<T> Sink;
     const uint64_t nbytes = args.n * sizeof(T);
-    if (sizeof(T) == 1 && has_sm_each<SplitByteShape>(nbytes, queue->nsms))
-        return lookback<LookbackCompact<T, Sink, SplitByteShape, VEC, FLAGGED>>(queue, args);
+    if constexpr (sizeof(T) == 1) {
+        if (has_sm_each<SplitByteShape>(nbytes, queue->nsms))
+            return lookback<LookbackCompact<T, Sink, SplitByteShape, VEC, FLAGGED>>(queue, args);
+    }
     if (has_sm_each<SplitShape>(nbytes, queue->nsms)) return lookback<LookbackCompact<T, Sink, SplitShape, VEC, FLAGGED>>(queue, args);
     if (has_sm_each<MidShape>(nbytes, queue->nsms)) return lookback<LookbackCompact<T, Sink, MidShape, VEC, FLAGGED>>(queue, args);
     return lookback<LookbackCompact<T, Sink, SplitLargeShape, VEC, FLAGGED>>(queue, args);

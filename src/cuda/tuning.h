@@ -31,9 +31,10 @@ typedef TileShape<512, 1, 1> ClusterCompactShape;      /* 128 KiB, here bytes en
 typedef TileShape<256, 4, 1> ClusterCompactLargeShape; /* 256 KiB */
 typedef TileShape<256, 1, 1> ClusterCompactByteShape;  /* 64 KiB, before ClusterCompactShape */
 
-/* Partitions whose tiles all run at once: with one CTA a multiprocessor the smallest tiles that suffice are the fastest (docs/ring.md). */
-typedef TileShape<256, 1, 8> SplitByteShape;
-typedef TileShape<256, 2, 6> SplitShape;
+/* Partitions whose tiles all run at once: with one CTA a multiprocessor the smallest tiles that suffice are the fastest (docs/ring.md). The
+ * first two never have more, so they need not save registers. */
+typedef TileShape<256, 1, 1> SplitByteShape;
+typedef TileShape<256, 2, 1> SplitShape;
 typedef TileShape<512, 4, 2> SplitLargeShape;
 
 template <class Shape> static inline bool has_sm_each(uint64_t nbytes, int nsms) { return nbytes <= (uint64_t)nsms * Shape::NBYTES; }
