@@ -1,7 +1,7 @@
 /* test_cuda_cluster.c: short inputs around every size at which a CTA, a cluster of CTAs or the look-back pass takes over: each multiple of
  * 4 KiB up to 320, one element less and one more. Scans in place and not, with carry-in and carry-out in one word or in two; all forms of
  * compaction, by value and by flags; arrays at any offset, with canaries on both sides. And chains of calls that read what the one before
- * has written: kernels may be set up early, but must not start early. */
+ * has written, on one stream and on two that meet: kernels may be set up early, but must not start early. */
 #include <cuda_runtime_api.h>
 
 #include "device.h"
@@ -115,7 +115,16 @@ static void test_borders(void) {
 
 enum { LINKS = 40, CHAIN_N = STEP_NBYTES * STEPS / 4 };
 
-/* Scans and partitions in turn, each of what the one before has written, of sizes that take every kind of kernel. */
+/* Keys in order, as the kernels of a sort are set up early too. */
+static void want_sorted(unsigned char *keys, uint64_t n) {
+    uint64_t *const order = must_malloc(n * sizeof *order);
+    oracle_argsort(order, keys, n, UPSWEEP_U32, NULL);
+    oracle_gather(got, keys, order, n, 4);
+    memcpy(keys, got, 4 * n);
+    free(order);
+}
+
+/* Scans, partitions and sorts in turn, each of what the one before has written, of sizes that take every kind of kernel. */
 static void queue_chain(cudaStream_t stream) {
     static const uint64_t sizes[] = {500, 4000, 9000, 60000, CHAIN_N};
     const upsweep_predicate keep = {UPSWEEP_LT, {.u = 1u << 31}};
@@ -126,6 +135,7 @@ static void queue_chain(cudaStream_t stream) {
         CHECK_OK(upsweep_partition(ctx, d_out, d_words + 2, d_in, n, UPSWEEP_U32, &keep));
         if (i % 8 == 3) CUDA_OK(cudaMemcpyAsync(d_in, d_out, 4 * n, cudaMemcpyDeviceToDevice, stream));
         CHECK_OK(upsweep_scan(ctx, d_in, d_out, n, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
+        if (i % 8 == 1) CHECK_OK(upsweep_sort(ctx, d_in, d_in, n, UPSWEEP_U32, NULL));
     }
 }
 
@@ -140,6 +150,7 @@ static void want_chain(void) {
         oracle_compact(got, want, h_flags, n, 4, true);
         if (i % 8 == 3) memcpy(want, got, 4 * n);
         oracle_scan(want, got, n, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE, NULL);
+        if (i % 8 == 1) want_sorted(want, n);
     }
 }
 
@@ -148,7 +159,7 @@ static void test_chain(cudaStream_t stream) {
     cudaGraphExec_t exec = NULL;
     memcpy(want, h_in, MAX_NBYTES);
     for (int run = 0; run < 4; run++) { /* the last two by a graph */
-        case_begin("chain of %d calls, run %d", 3 * LINKS, run);
+        case_begin("chain of %d calls, run %d", 3 * LINKS + LINKS / 8, run);
         if (run == 0) CHECK_OK(upsweep_upload(ctx, d_in, h_in, MAX_NBYTES));
         if (run == 2) {
             CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -168,6 +179,63 @@ static void test_chain(cudaStream_t stream) {
     CUDA_OK(cudaGraphDestroy(graph));
 }
 
+/* Elements scanned on one stream and flags on another, then both read by one call, which has two to wait for. */
+enum { JOIN_N = 60000 };
+static void queue_joins(cudaStream_t streams[2], upsweep_context *other, cudaEvent_t forked, cudaEvent_t joined) {
+    for (unsigned i = 0; i < LINKS; i++) {
+        CUDA_OK(cudaEventRecord(forked, streams[0]));
+        CUDA_OK(cudaStreamWaitEvent(streams[1], forked, 0));
+        CHECK_OK(upsweep_scan(ctx, d_in, d_in, JOIN_N / (1 + i % 3), UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_INCLUSIVE));
+        CHECK_OK(upsweep_scan(other, d_flags, d_flags, JOIN_N / (1 + i % 5), UPSWEEP_U8, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
+        CUDA_OK(cudaEventRecord(joined, streams[1]));
+        CUDA_OK(cudaStreamWaitEvent(streams[0], joined, 0));
+        CHECK_OK(upsweep_partition_flags(ctx, d_out, d_words + 2, d_in, d_flags, JOIN_N, 4));
+        CHECK_OK(upsweep_scan(ctx, d_in, d_out, JOIN_N, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
+    }
+}
+
+static void want_joins(void) {
+    for (unsigned i = 0; i < LINKS; i++) {
+        oracle_scan(want, want, JOIN_N / (1 + i % 3), UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_INCLUSIVE, NULL);
+        oracle_scan(h_flags, h_flags, JOIN_N / (1 + i % 5), UPSWEEP_U8, UPSWEEP_XOR, UPSWEEP_INCLUSIVE, NULL);
+        oracle_compact(got, want, h_flags, JOIN_N, 4, true);
+        oracle_scan(want, got, JOIN_N, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE, NULL);
+    }
+}
+
+static void test_joins(int path, cudaStream_t stream) {
+    cudaStream_t streams[2] = {stream, NULL};
+    cudaEvent_t events[2];
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    for (int i = 0; i < 2; i++) CUDA_OK(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
+    CUDA_OK(cudaStreamCreateWithFlags(&streams[1], cudaStreamNonBlocking));
+    upsweep_context *other = open_path(path, &(upsweep_options){.size = sizeof(upsweep_options), .stream = streams[1]});
+    if (!CHECK(other != NULL)) return;
+    memcpy(want, h_in, MAX_NBYTES);
+    memcpy(h_flags, h_in, JOIN_N);
+    CHECK_OK(upsweep_upload(ctx, d_in, want, MAX_NBYTES));
+    CHECK_OK(upsweep_upload(ctx, d_flags, h_flags, JOIN_N));
+    for (int run = 0; run < 2; run++) { /* the second by a graph */
+        case_begin("two streams that meet %d times, run %d", LINKS, run);
+        if (run == 1) CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        queue_joins(streams, other, events[0], events[1]);
+        if (run == 1) {
+            CUDA_OK(cudaStreamEndCapture(stream, &graph));
+            CUDA_OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+            CUDA_OK(cudaGraphLaunch(exec, stream));
+        }
+        want_joins();
+        CHECK_OK(upsweep_sync(ctx));
+        check_array(d_in, 4 * JOIN_N);
+    }
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    CUDA_OK(cudaGraphDestroy(graph));
+    for (int i = 0; i < 2; i++) CUDA_OK(cudaEventDestroy(events[i]));
+    upsweep_close(other);
+    CUDA_OK(cudaStreamDestroy(streams[1]));
+}
+
 static void test_path(int path) {
     cudaStream_t stream;
     CUDA_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -178,6 +246,7 @@ static void test_path(int path) {
     d_words = (uint64_t *)(void *)device_alloc(ctx, 3 * sizeof *d_words);
     if (path == 0) test_borders();
     test_chain(stream);
+    test_joins(path, stream);
     upsweep_free(ctx, d_in);
     upsweep_free(ctx, d_out);
     upsweep_free(ctx, d_flags);
