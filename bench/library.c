@@ -47,7 +47,7 @@ static upsweep_status run_on_elements(struct call *call, upsweep_context *ctx) {
     case COMPACT_FLAGS:
         return upsweep_compact_flags(ctx, call->out, call->count, call->in, call->flags, p->n, point_item_nbytes(p));
     case PARTITION:
-        return upsweep_partition(ctx, call->out, call->count, call->in, p->n, p->type, &nonzero);
+        return upsweep_partition(ctx, call->out, NULL, call->count, call->in, p->n, p->type, &nonzero);
     case SORT:
         return upsweep_sort(ctx, call->out, call->in, p->n, p->type, &order);
     default:

@@ -64,8 +64,8 @@ static upsweep_status run(struct select *s, struct job *job) {
             return upsweep_compact_indices(ctx, s->d_out, s->d_count, s->d_flags, s->n, UPSWEEP_U8, &nonzero, s->out_type, s->base);
         return upsweep_compact_indices(ctx, s->d_out, s->d_count, s->d_items, s->n, type, &s->keep, s->out_type, s->base);
     case SELECT_SPLIT:
-        if (by_flags) return upsweep_partition_flags(ctx, s->d_out, s->d_count, s->d_items, s->d_flags, s->n, elem_nbytes);
-        return upsweep_partition(ctx, s->d_out, s->d_count, s->d_items, s->n, type, &s->keep);
+        if (by_flags) return upsweep_partition_flags(ctx, s->d_out, NULL, s->d_count, s->d_items, s->d_flags, s->n, elem_nbytes);
+        return upsweep_partition(ctx, s->d_out, NULL, s->d_count, s->d_items, s->n, type, &s->keep);
     default:
         if (by_flags) return upsweep_compact_flags(ctx, s->d_out, s->d_count, s->d_items, s->d_flags, s->n, elem_nbytes);
         return upsweep_compact(ctx, s->d_out, s->d_count, s->d_items, s->n, type, &s->keep);

@@ -314,13 +314,17 @@ UPSWEEP_CALL upsweep_compact_flags(upsweep_context *ctx, void *out, uint64_t *co
 UPSWEEP_CALL upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                      const upsweep_predicate *keep, upsweep_type index_type, uint64_t base);
 
-/* Reorders in [n] into out [n]: first the elements that satisfy `keep`, then the others, each side in its old order; count [1] is the
- * number of the first. Aliasing: none. Errors: as upsweep_compact(), or upsweep_compact_flags().
- * Cost: n elements (or flags) read to count them, n elements read and written; a GPU reads once what its multiprocessors can hold. */
-UPSWEEP_CALL upsweep_partition(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+/* Splits in [n] in two, each side in its old order: copies the elements that satisfy `keep` to out, the others to rest, and the number of
+ * the first to count [1]. rest NULL: the others go behind the first in out [n]. Else both out and rest have room for n elements; those past
+ * their side are left as they are or overwritten with nothing in particular.
+ * Aliasing: none; but upsweep_partition() with a rest allows one of out == in and rest == in.
+ * Errors: as upsweep_compact(), or upsweep_compact_flags(). Source: likewise.
+ * Cost: with a rest, n elements read and written. Without, where the others begin is not known before the end, so n elements (or flags) are
+ * read to count them first; a GPU reads once what its multiprocessors can hold. */
+UPSWEEP_CALL upsweep_partition(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                const upsweep_predicate *keep);
-UPSWEEP_CALL upsweep_partition_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
-                                     size_t elem_nbytes);
+UPSWEEP_CALL upsweep_partition_flags(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, const uint8_t *flags,
+                                     uint64_t n, size_t elem_nbytes);
 
 /* ---- sort -------------------------------------------------------------------------------------------------------------------- */
 

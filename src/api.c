@@ -62,7 +62,7 @@ upsweep_status upsweep_scan_ex(upsweep_context *ctx, void *out, const void *in, 
 
 /* ---- compact and partition --------------------------------------------------------------------------------------------------- */
 
-/* What the five calls share: arrays, scratch, backend. Output and count overlap nothing, but out == in where in_place. */
+/* What the five calls share: arrays, scratch, backend. Outputs and count overlap nothing, but out == in or rest == in where in_place. */
 static upsweep_status run_compact(upsweep_context *ctx, const struct compact_args *a, bool in_place) {
     const bool records = a->flags != NULL;
     const size_t in_align = records ? 1 : a->elem_nbytes;
@@ -70,16 +70,22 @@ static upsweep_status run_compact(upsweep_context *ctx, const struct compact_arg
     if (a->output == COMPACT_INDICES32) out_nbytes = out_align = sizeof(uint32_t);
     if (a->output == COMPACT_INDICES64) out_nbytes = out_align = sizeof(uint64_t);
     const struct array out = {"out", a->out, a->n, out_nbytes, out_align}, in = {"in", a->in, a->n, a->elem_nbytes, in_align};
+    const struct array rest = {"rest", a->rest, a->rest != NULL ? a->n : 0, out_nbytes, out_align};
     const struct array flags = {"flags", a->flags, records ? a->n : 0, 1, 1};
     const struct array count = {"count", a->count, 1, sizeof(uint64_t), sizeof(uint64_t)};
     if (a->count == NULL) return context_fail(ctx, UPSWEEP_ERR_NULL, "count is NULL");
     TRY(check_array(ctx, count));
     TRY(check_array(ctx, out));
+    TRY(check_array(ctx, rest));
     TRY(check_array(ctx, in));
     TRY(check_array(ctx, flags));
     TRY(check_apart(ctx, out, in, in_place));
+    TRY(check_apart(ctx, out, rest, false));
     TRY(check_apart(ctx, out, flags, false));
+    TRY(check_apart(ctx, rest, in, in_place));
+    TRY(check_apart(ctx, rest, flags, false));
     TRY(check_apart(ctx, count, out, false));
+    TRY(check_apart(ctx, count, rest, false));
     TRY(check_apart(ctx, count, in, false));
     TRY(check_apart(ctx, count, flags, false));
     TRY(context_need_scratch(ctx, ctx->backend->compact_scratch(ctx, a->n, a->elem_nbytes, a->output == COMPACT_SPLIT)));
@@ -129,16 +135,16 @@ upsweep_status upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t
     return compact_where(ctx, &args, keep, false);
 }
 
-upsweep_status upsweep_partition(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
-                                 const upsweep_predicate *keep) {
-    struct compact_args args = {.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_SPLIT};
-    return compact_where(ctx, &args, keep, false);
+upsweep_status upsweep_partition(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n,
+                                 upsweep_type type, const upsweep_predicate *keep) {
+    struct compact_args args = {.out = out, .rest = rest, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_SPLIT};
+    return compact_where(ctx, &args, keep, rest != NULL);
 }
 
-upsweep_status upsweep_partition_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
-                                       size_t elem_nbytes) {
+upsweep_status upsweep_partition_flags(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, const uint8_t *flags,
+                                       uint64_t n, size_t elem_nbytes) {
     struct compact_args args = {
-        .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_SPLIT};
+        .out = out, .rest = rest, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_SPLIT};
     return compact_flagged(ctx, &args);
 }
 

@@ -29,7 +29,7 @@ struct scan_args {
 /* What a compaction writes. */
 enum compact_output {
     COMPACT_KEPT,      /* the kept elements */
-    COMPACT_SPLIT,     /* the kept elements, then the rejected ones (partition) */
+    COMPACT_SPLIT,     /* the kept elements, and the rejected ones to `rest` or behind them (partition) */
     COMPACT_INDICES32, /* base + i of the kept elements, as u32 */
     COMPACT_INDICES64
 };
@@ -37,6 +37,7 @@ enum compact_output {
 /* Either `flags` decides (byte flags; type is not looked at) or `keep` does (flags is NULL; elem_nbytes is the type's). */
 struct compact_args {
     void *out;
+    void *rest; /* COMPACT_SPLIT: NULL: behind the kept ones in out; else out and rest have room for n elements each */
     uint64_t *count;
     const void *in;
     const uint8_t *flags;

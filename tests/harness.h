@@ -89,7 +89,19 @@ void executor_threads(void *user, void (*task)(void *arg, uint32_t i), void *arg
 /* ---- context memory with guards ---------------------------------------------------------------------------------------------- */
 
 /* Each setup has one piece of memory a slot, reused by every case. */
-enum slot { SLOT_IN, SLOT_OUT, SLOT_FLAGS, SLOT_VALUES_IN, SLOT_VALUES_OUT, SLOT_INIT, SLOT_TOTAL, SLOT_COUNT, SLOT_SCRATCH, SLOTS };
+enum slot {
+    SLOT_IN,
+    SLOT_OUT,
+    SLOT_REST,
+    SLOT_FLAGS,
+    SLOT_VALUES_IN,
+    SLOT_VALUES_OUT,
+    SLOT_INIT,
+    SLOT_TOTAL,
+    SLOT_COUNT,
+    SLOT_SCRATCH,
+    SLOTS
+};
 
 /* Where in its slot an array lies: its last byte (or its first) is `shift` bytes away from a page that must not be touched. */
 enum side { AT_END, AT_START };

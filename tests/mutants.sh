@@ -81,7 +81,9 @@ mutant full scan src/cpu/scan.c 's/args->init == NULL ? /args->init == NULL || a
 # ---- compact ----
 mutant quick compact src/cpu/apply_tmpl.h '/case UPSWEEP_LE/,/return/s/x <= value/x < value/' '<= is <'
 mutant full compact src/cpu/apply_tmpl.h 's/default: return x != value;.*/default: return x < value || x > value;/; /default:$/{n;s/return x != value;.*/return x < value || x > value;/}' 'a NaN is not kept by nonzero and ne'
-mutant full compact src/cpu/compact.c 's/run->total_kept + first - carry), total_rejected/run->total_kept + first), total_rejected/' 'partition leaves holes among the rejected'
+mutant full compact src/cpu/compact.c 's/rejected_place_of(run, first - carry), total_rejected/rejected_place_of(run, first), total_rejected/' 'partition leaves holes among the rejected'
+mutant full compact src/cpu/compact.c 's/rejected_place_of(run, first - carry), stage/rejected_place_of(run, first), stage/' 'threads: the second array has holes'
+mutant full compact src/cpu/compact.c 's/kept_last = run->args->out == run->args->in/kept_last = run->args->rest == run->args->in/' 'partition in place overwrites what it has yet to read'
 mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
 mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)end, _mm256_add_epi64(first, place));/_mm256_storeu_si256((__m256i *)(end + (n == 64 * nwords)), _mm256_add_epi64(first, place));/' 'AVX2: a store past the end'
 mutant full compact src/cpu/simd_avx512.c 's/4 \* _mm_popcnt_u64(mask & 0xffff)/4 * _mm_popcnt_u64(mask \& 0x7fff)/' 'AVX-512: the last of 16 items is overwritten'
@@ -103,10 +105,11 @@ mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if
 
 # ---- arguments and contexts ----
 mutant quick errors src/check.h 's/a_end <= b_start || b_end <= a_start/a_end <= b_start || b_start <= a_start/' 'overlap from one side passes'
+mutant full errors src/api.c 's/TRY(check_apart(ctx, out, rest, false));/;/' 'two outputs that overlap pass'
 mutant full errors src/check.h 's/if (__builtin_mul_overflow(a.n, a.elem_nbytes, \&nbytes) ||/if ((nbytes = a.n * a.elem_nbytes, false) ||/' 'a size that overflows passes'
 mutant full errors src/check.c 's/n > 0 \&\& (base > highest || n - 1 > highest - base)/n > 0 \&\& base + (n - 1) > highest/' 'a base that overflows passes'
 mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'the least constant of a type is refused'
-mutant full scratch src/cpu/compact.c 's/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks) \* ntasks/return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks)/' 'scratch for one thread only'
+mutant full scratch src/cpu/compact.c 's/(blocks > chunk ? blocks : chunk) \* ntasks/(blocks > chunk ? blocks : chunk)/' 'scratch for one thread only'
 mutant quick context src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
 mutant full context src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
 

@@ -10,8 +10,18 @@
 
 static const struct place at_end = {AT_END, 0}, at_start = {AT_START, 0};
 
-enum form { KEPT, KEPT_IN_PLACE, SPLIT, INDICES32, INDICES64, FORMS };
-static const char *const form_names[FORMS] = {"compact", "compact in place", "partition", "indices u32", "indices u64"};
+enum form { KEPT, KEPT_IN_PLACE, SPLIT, SPLIT_IN_TWO, SPLIT_OUT_IN_PLACE, SPLIT_REST_IN_PLACE, INDICES32, INDICES64, FORMS };
+static const char *const form_names[FORMS] = {"compact",
+                                              "compact in place",
+                                              "partition",
+                                              "partition in two",
+                                              "partition in two, kept in place",
+                                              "partition in two, rest in place",
+                                              "indices u32",
+                                              "indices u64"};
+
+static bool splits(enum form form) { return form >= SPLIT && form <= SPLIT_REST_IN_PLACE; }
+static bool splits_in_two(enum form form) { return form > SPLIT && form <= SPLIT_REST_IN_PLACE; }
 
 /* ---- by predicate: one case on every setup ----------------------------------------------------------------------------------- */
 
@@ -20,15 +30,14 @@ struct where_case {
     upsweep_type type;
     upsweep_predicate keep;
     uint64_t n, base;
-    struct place in_at, out_at;
+    struct place in_at, out_at, rest_at;
 };
 
 static size_t out_size(const struct where_case *c) { return c->form == INDICES32 ? 4 : c->form == INDICES64 ? 8 : elem_size(c->type); }
 
-static upsweep_status call_where(struct setup *s, const struct where_case *c, void *out, uint64_t *count, const void *in) {
+static upsweep_status call_where(struct setup *s, const struct where_case *c, void *out, void *rest, uint64_t *count, const void *in) {
+    if (splits(c->form)) return upsweep_partition(s->ctx, out, rest, count, in, c->n, c->type, &c->keep);
     switch (c->form) {
-    case SPLIT:
-        return upsweep_partition(s->ctx, out, count, in, c->n, c->type, &c->keep);
     case INDICES32:
         return upsweep_compact_indices(s->ctx, out, count, in, c->n, c->type, &c->keep, UPSWEEP_U32, c->base);
     case INDICES64:
@@ -41,17 +50,23 @@ static upsweep_status call_where(struct setup *s, const struct where_case *c, vo
 /* want [want_n], and the first want_count of them are the kept ones. */
 static void run_where(struct setup *s, const struct where_case *c, const void *in, const void *want, uint64_t want_n, uint64_t want_count) {
     const size_t in_nbytes = c->n * elem_size(c->type), out_nbytes = c->n * out_size(c);
+    const bool two = splits_in_two(c->form), out_is_in = c->form == KEPT_IN_PLACE || c->form == SPLIT_OUT_IN_PLACE;
+    const bool rest_is_in = c->form == SPLIT_REST_IN_PLACE;
     void *got = must_malloc(out_nbytes);
-    const bool in_place = c->form == KEPT_IN_PLACE;
-    void *d_out = put(s, SLOT_OUT, c->out_at, in_place ? in : NULL, out_nbytes);
-    const void *d_in = in_place ? d_out : put(s, SLOT_IN, c->in_at, in, in_nbytes);
+    void *d_out = put(s, SLOT_OUT, c->out_at, out_is_in ? in : NULL, out_nbytes);
+    void *d_rest = two ? put(s, SLOT_REST, c->rest_at, rest_is_in ? in : NULL, out_nbytes) : NULL;
+    const void *d_in = out_is_in ? d_out : rest_is_in ? d_rest : put(s, SLOT_IN, c->in_at, in, in_nbytes);
     uint64_t *d_count = put(s, SLOT_COUNT, at_end, NULL, sizeof *d_count), count = 0;
-    if (CHECK_OK(call_where(s, c, d_out, d_count, d_in))) {
+    if (CHECK_OK(call_where(s, c, d_out, d_rest, d_count, d_in))) {
         CHECK_OK(upsweep_read_count(s->ctx, &count, d_count));
         CHECK(take(s, SLOT_COUNT, NULL));
         CHECK(take(s, SLOT_OUT, got));
-        if (CHECK_SAME(&count, &want_count, 1, sizeof count)) CHECK_SAME(got, want, want_n, out_size(c));
-        if (!in_place) CHECK(untouched(s, SLOT_IN));
+        if (CHECK_SAME(&count, &want_count, 1, sizeof count)) CHECK_SAME(got, want, two ? want_count : want_n, out_size(c));
+        if (two) {
+            CHECK(take(s, SLOT_REST, got));
+            CHECK_SAME(got, (const char *)want + want_count * out_size(c), want_n - want_count, out_size(c));
+        }
+        if (!out_is_in && !rest_is_in) CHECK(untouched(s, SLOT_IN));
     }
     free(got);
 }
@@ -64,11 +79,12 @@ static void check_where(const struct where_case *c, const void *in) {
     if (c->form == INDICES32 || c->form == INDICES64) {
         want_count = oracle_indices(want, kept, c->n, c->form == INDICES32 ? UPSWEEP_U32 : UPSWEEP_U64, c->base);
     } else {
-        want_count = oracle_compact(want, in, kept, c->n, elem_size(c->type), c->form == SPLIT);
+        want_count = oracle_compact(want, in, kept, c->n, elem_size(c->type), splits(c->form));
     }
-    case_begin("%s, %s %s 0x%" PRIx64 ", n %" PRIu64 ", base %" PRIu64 ", shifts %zu %zu", form_names[c->form], upsweep_type_name(c->type),
-               upsweep_cmp_name(c->keep.cmp), c->keep.value.u, c->n, c->base, c->in_at.shift, c->out_at.shift);
-    FOR_EACH_SETUP(s) run_where(s, c, in, want, c->form == SPLIT ? c->n : want_count, want_count);
+    case_begin("%s, %s %s 0x%" PRIx64 ", n %" PRIu64 ", base %" PRIu64 ", shifts %zu %zu %zu", form_names[c->form],
+               upsweep_type_name(c->type), upsweep_cmp_name(c->keep.cmp), c->keep.value.u, c->n, c->base, c->in_at.shift, c->out_at.shift,
+               c->rest_at.shift);
+    FOR_EACH_SETUP(s) run_where(s, c, in, want, splits(c->form) ? c->n : want_count, want_count);
     free(kept);
     free(want);
 }
@@ -115,6 +131,7 @@ static void *make_input(upsweep_type type, uint64_t n, uint64_t seed) {
 static struct where_case make_case(enum form form, upsweep_type type, upsweep_predicate keep, uint64_t n, unsigned i) {
     struct where_case c = {.form = form, .type = type, .keep = keep, .n = n, .in_at = i & 1 ? at_start : at_end};
     c.out_at = i & 2 ? at_start : at_end;
+    c.rest_at = i & 4 ? at_start : at_end;
     if (form == INDICES32) c.base = i & 4 ? UINT32_MAX - (n ? n - 1 : 0) : 0;
     if (form == INDICES64) c.base = i & 4 ? UINT64_MAX - (n ? n - 1 : 0) : i & 8 ? UINT64_C(1) << 33 : 7;
     return c;
@@ -134,7 +151,7 @@ static void test_literals(void) {
     const upsweep_predicate nonzero = {UPSWEEP_NONZERO, {0}}, positive = {UPSWEEP_GT, {.i = 0}}, negative = {UPSWEEP_LE, {.i = -3}};
     literal(KEPT, UPSWEEP_I32, nonzero, 7, in, kept, 4, 4);
     literal(KEPT_IN_PLACE, UPSWEEP_I32, nonzero, 7, in, kept, 4, 4);
-    literal(SPLIT, UPSWEEP_I32, positive, 7, in, split, 7, 3);
+    for (enum form form = SPLIT; splits(form); form++) literal(form, UPSWEEP_I32, positive, 7, in, split, 7, 3);
     literal(INDICES32, UPSWEEP_I32, nonzero, 7, in, at, 4, 4);
     literal(KEPT, UPSWEEP_I32, negative, 7, in, (const int32_t[]){-3}, 1, 1);
     const uint64_t at_64[] = {7, 9, 11, 12};
@@ -183,7 +200,8 @@ static void test_every_small_n(void) {
             if (k > 2 && n % 3 != k % 3) continue;
             if (quick() && n > 300 && n % 5 != k % 5) continue;
             const upsweep_cmp cmp = (upsweep_cmp)((n + k) % 7); /* all but not_nan */
-            const struct where_case c = make_case((enum form)((n + k) % FORMS), types[k], predicate(types[k], cmp, n % 3), n, n / 5);
+            const struct where_case c =
+                make_case((enum form)((n + n / 64 + k) % FORMS), types[k], predicate(types[k], cmp, n % 3), n, n / 5);
             check_where(&c, in[k]);
         }
     }
@@ -220,6 +238,7 @@ static void test_offsets(void) {
                 struct where_case c = make_case(form, type, predicate(type, UPSWEEP_LE, 1), 1031 + 13 * shift, (unsigned)shift);
                 c.in_at.shift = shift * elem_size(type);
                 c.out_at.shift = shift * 5 % 34 * out_size(&c);
+                c.rest_at.shift = shift * 7 % 34 * out_size(&c);
                 check_where(&c, in);
             }
         }
@@ -247,11 +266,13 @@ static void test_kept_shares_and_big_n(void) {
             make_case((enum form)(i % FORMS), UPSWEEP_F64, (upsweep_predicate){UPSWEEP_LT, {.f = (double)below - 100}}, n, i),
             make_case((enum form)((i + 1) % FORMS), UPSWEEP_I32, (upsweep_predicate){UPSWEEP_LT, {.i = below - 100}}, n, i),
             make_case((enum form)((i + 2) % FORMS), UPSWEEP_I32, (upsweep_predicate){UPSWEEP_GE, {.i = below - 100}}, n, i),
-            make_case((enum form)((i + 4) % FORMS), UPSWEEP_U8, (upsweep_predicate){UPSWEEP_LT, {.u = (uint64_t)below}}, n, i)};
+            make_case((enum form)((i + 4) % FORMS), UPSWEEP_U8, (upsweep_predicate){UPSWEEP_LT, {.u = (uint64_t)below}}, n, i),
+            make_case((enum form)(SPLIT_IN_TWO + i % 3), UPSWEEP_I32, (upsweep_predicate){UPSWEEP_LT, {.i = below - 100}}, n, i)};
         check_where(&cases[0], f64);
         check_where(&cases[1], i32);
         check_where(&cases[2], i32);
         check_where(&cases[3], u8);
+        check_where(&cases[4], i32);
     }
     free(f64);
     free(i32);
@@ -263,7 +284,7 @@ static void test_beyond_caches(void) {
     static const struct {
         enum form form;
         upsweep_type type;
-    } kinds[] = {{KEPT, UPSWEEP_I64}, {SPLIT, UPSWEEP_F32}, {KEPT, UPSWEEP_U8}};
+    } kinds[] = {{SPLIT_IN_TWO, UPSWEEP_I64}, {SPLIT, UPSWEEP_F32}, {KEPT, UPSWEEP_U8}, {KEPT, UPSWEEP_I64}};
     for (unsigned i = 0; i < (quick() ? 1 : sizeof kinds / sizeof *kinds); i++) {
         const uint64_t n = 34000000 / elem_size(kinds[i].type) + i;
         void *in = make_input(kinds[i].type, n, n);
@@ -277,11 +298,11 @@ static void test_beyond_caches(void) {
 /* ---- by flags: records of any size ------------------------------------------------------------------------------------------- */
 
 struct flags_case {
-    bool split;
+    bool split, in_two;
     size_t elem_nbytes;
     uint64_t n;
     double share;
-    struct place in_at, out_at, flags_at;
+    struct place in_at, out_at, rest_at, flags_at;
 };
 
 static void run_flags(struct setup *s, const struct flags_case *c, const void *in, const uint8_t *flags, const void *want,
@@ -290,17 +311,22 @@ static void run_flags(struct setup *s, const struct flags_case *c, const void *i
     void *got = must_malloc(nbytes);
     const void *d_in = put(s, SLOT_IN, c->in_at, in, nbytes);
     const uint8_t *d_flags = put(s, SLOT_FLAGS, c->flags_at, flags, c->n);
-    void *d_out = put(s, SLOT_OUT, c->out_at, NULL, nbytes);
+    void *d_out = put(s, SLOT_OUT, c->out_at, NULL, nbytes), *d_rest = c->in_two ? put(s, SLOT_REST, c->rest_at, NULL, nbytes) : NULL;
     uint64_t *d_count = put(s, SLOT_COUNT, at_end, NULL, sizeof *d_count), count = 0;
     if (c->split)
-        CHECK_OK(upsweep_partition_flags(s->ctx, d_out, d_count, d_in, d_flags, c->n, c->elem_nbytes));
+        CHECK_OK(upsweep_partition_flags(s->ctx, d_out, d_rest, d_count, d_in, d_flags, c->n, c->elem_nbytes));
     else
         CHECK_OK(upsweep_compact_flags(s->ctx, d_out, d_count, d_in, d_flags, c->n, c->elem_nbytes));
     CHECK_OK(upsweep_read_count(s->ctx, &count, d_count));
     CHECK(take(s, SLOT_OUT, got));
     CHECK(untouched(s, SLOT_IN));
     CHECK(untouched(s, SLOT_FLAGS));
-    if (CHECK_SAME(&count, &want_count, 1, sizeof count)) CHECK_SAME(got, want, c->split ? c->n : want_count, c->elem_nbytes);
+    const uint64_t out_n = c->split && !c->in_two ? c->n : want_count;
+    if (CHECK_SAME(&count, &want_count, 1, sizeof count)) CHECK_SAME(got, want, out_n, c->elem_nbytes);
+    if (c->in_two) {
+        CHECK(take(s, SLOT_REST, got));
+        CHECK_SAME(got, (const char *)want + want_count * c->elem_nbytes, c->n - want_count, c->elem_nbytes);
+    }
     free(got);
 }
 
@@ -313,8 +339,11 @@ static void check_flags(const struct flags_case *c) {
     const uint64_t bound = (uint64_t)(c->share * 1000);
     for (uint64_t i = 0; i < c->n; i++) flags[i] = rng_below(&rng, 1000) < bound ? (uint8_t)(1 + rng_below(&rng, 255)) : 0;
     const uint64_t count = oracle_compact(want, in, flags, c->n, c->elem_nbytes, c->split);
-    case_begin("%s by flags, records of %zu bytes, n %" PRIu64 ", share %.2f, shifts %zu %zu %zu", c->split ? "partition" : "compact",
-               c->elem_nbytes, c->n, c->share, c->in_at.shift, c->out_at.shift, c->flags_at.shift);
+    case_begin("%s by flags, records of %zu bytes, n %" PRIu64 ", share %.2f, shifts %zu %zu %zu %zu",
+               c->in_two  ? "partition in two"
+               : c->split ? "partition"
+                          : "compact",
+               c->elem_nbytes, c->n, c->share, c->in_at.shift, c->out_at.shift, c->rest_at.shift, c->flags_at.shift);
     FOR_EACH_SETUP(s) run_flags(s, c, in, flags, want, count);
     free(in);
     free(want);
@@ -328,25 +357,29 @@ static void test_flags(void) {
     for (size_t k = 0; k < 64 + sizeof large / sizeof *large; k++) {
         const size_t elem_nbytes = k < 64 ? k + 1 : large[k - 64];
         for (unsigned r = 0; r < 10; r++, i++) {
-            struct flags_case c = {.split = r & 1, .elem_nbytes = elem_nbytes, .share = shares[r / 2]};
+            struct flags_case c = {.split = r & 1, .in_two = r & i / 10 & 1, .elem_nbytes = elem_nbytes, .share = shares[r / 2]};
             c.n = r < 8 ? 20 + i * 7 % 300 : 600;
             if (elem_nbytes <= 16 && r == 4) c.n = 70001;
             c.in_at = (struct place){i & 1 ? AT_START : AT_END, i % 3};
             c.out_at = (struct place){i & 2 ? AT_START : AT_END, i % 5};
+            c.rest_at = (struct place){i & 8 ? AT_START : AT_END, i % 7};
             c.flags_at = (struct place){i & 4 ? AT_START : AT_END, i % 67};
             check_flags(&c);
         }
     }
     for (unsigned n = 0; n <= 1100; n++) {
         static const size_t sizes[] = {1, 2, 4, 8, 16, 12, 3};
-        check_flags(&(struct flags_case){.split = n & 1, .elem_nbytes = sizes[n % 7], .n = n, .share = shares[1 + n % 3]});
+        check_flags(&(struct flags_case){
+            .split = n & 1, .in_two = n & n / 64 & 1, .elem_nbytes = sizes[n % 7], .n = n, .share = shares[1 + n % 3]});
     }
     static const size_t big_sizes[] = {1, 2, 4, 8, 16, 3, 12, 100};
     for (size_t k = 0; k < 8; k++) { /* about 1.5 MiB: work for several threads */
         const uint64_t n = 1500000 / big_sizes[k] + k;
-        for (unsigned split = 0; split < 2; split++) {
-            if (quick() && split != k % 2) continue;
-            check_flags(&(struct flags_case){.split = split, .elem_nbytes = big_sizes[k], .n = n, .share = shares[1 + k % 3]});
+        for (unsigned form = 0; form < 3; form++) {
+            if (quick() && form != k % 3) continue;
+            const struct flags_case c = {
+                .split = form > 0, .in_two = form > 1, .elem_nbytes = big_sizes[k], .n = n, .share = shares[1 + k % 3]};
+            check_flags(&c);
         }
     }
 }

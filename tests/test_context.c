@@ -342,7 +342,8 @@ static upsweep_status whole_run(const upsweep_options *options) {
     if (!status) status = upsweep_alloc(ctx, &p, 1000);
     if (!status) status = upsweep_scan(ctx, out, keys, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE);
     if (!status) status = upsweep_compact(ctx, out, &count, keys, N, UPSWEEP_U32, &keep);
-    if (!status) status = upsweep_partition(ctx, out, &count, keys, N, UPSWEEP_U32, &keep);
+    if (!status) status = upsweep_partition(ctx, out, NULL, &count, keys, N, UPSWEEP_U32, &keep);
+    if (!status) status = upsweep_partition(ctx, out, values_out, &count, keys, N, UPSWEEP_U32, &keep);
     if (!status) status = upsweep_sort(ctx, out, keys, N, UPSWEEP_U32, NULL);
     if (!status) status = upsweep_sort_pairs(ctx, out, keys, values_out, values, N, UPSWEEP_U32, 4, NULL);
     if (!status) status = upsweep_argsort(ctx, out, keys, N, UPSWEEP_U32, UPSWEEP_U32, NULL);
@@ -389,8 +390,8 @@ static void test_no_context(void) {
     CHECK_STATUS(upsweep_compact(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep), null);
     CHECK_STATUS(upsweep_compact_flags(NULL, &y, &x, &x, &flag, 0, 8), null);
     CHECK_STATUS(upsweep_compact_indices(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep, UPSWEEP_U64, 0), null);
-    CHECK_STATUS(upsweep_partition(NULL, &y, &x, &x, 0, UPSWEEP_U64, &keep), null);
-    CHECK_STATUS(upsweep_partition_flags(NULL, &y, &x, &x, &flag, 0, 8), null);
+    CHECK_STATUS(upsweep_partition(NULL, &y, NULL, &x, &x, 0, UPSWEEP_U64, &keep), null);
+    CHECK_STATUS(upsweep_partition_flags(NULL, &y, NULL, &x, &x, &flag, 0, 8), null);
     CHECK_STATUS(upsweep_sort(NULL, &y, &x, 1, UPSWEEP_U64, NULL), null);
     CHECK_STATUS(upsweep_sort_pairs(NULL, &y, &x, &y, &x, 0, UPSWEEP_U64, 8, NULL), null);
     CHECK_STATUS(upsweep_argsort(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_U64, NULL), null);

@@ -14,7 +14,7 @@ static const struct place at_end = {AT_END, 0};
 
 /* The arguments of good calls, all in context memory. */
 static struct arguments {
-    int32_t *in, *out;
+    int32_t *in, *out, *rest;
     uint8_t *values_in, *values_out, *flags; /* values of 8 bytes */
     int32_t *init, *total;
     uint64_t *count;
@@ -26,6 +26,7 @@ static void lay_out(struct setup *s) {
     rng_fill(&rng, bytes, sizeof bytes);
     a.in = put(s, SLOT_IN, at_end, bytes, 4 * N);
     a.out = put(s, SLOT_OUT, at_end, NULL, 4 * N);
+    a.rest = put(s, SLOT_REST, at_end, NULL, 4 * N);
     a.values_in = put(s, SLOT_VALUES_IN, at_end, bytes, 8 * N);
     a.values_out = put(s, SLOT_VALUES_OUT, at_end, NULL, 8 * N);
     a.flags = put(s, SLOT_FLAGS, at_end, bytes, N);
@@ -117,7 +118,7 @@ static void test_predicates(struct setup *s) {
         case_begin("predicate %zu of the bad ones", i);
         setup_enter(s);
         rejects(s, upsweep_compact(c, a.out, a.count, a.in, N, bad[i].type, keep), bad[i].want, word, "compact", __LINE__);
-        rejects(s, upsweep_partition(c, a.out, a.count, a.in, N, bad[i].type, keep), bad[i].want, word, "partition", __LINE__);
+        rejects(s, upsweep_partition(c, a.out, NULL, a.count, a.in, N, bad[i].type, keep), bad[i].want, word, "partition", __LINE__);
         rejects(s, upsweep_compact_indices(c, a.values_out, a.count, a.in, N, bad[i].type, keep, UPSWEEP_U32, 0), bad[i].want, word,
                 "indices", __LINE__);
     }
@@ -142,10 +143,18 @@ static void test_compact_arguments(struct setup *s) {
     REJECTS(ALIAS, "count", upsweep_compact(c, a.values_out, (uint64_t *)(void *)a.values_out + 3, a.in, N, i32, keep));
     REJECTS(ALIAS, "count", upsweep_compact(c, a.out, (uint64_t *)(void *)a.values_in + 3, a.values_in, N, i32, keep));
 
-    REJECTS(NULL, "out", upsweep_partition(c, NULL, a.count, a.in, N, i32, keep));
-    REJECTS(NULL, "count", upsweep_partition(c, a.out, NULL, a.in, N, i32, keep));
-    REJECTS(ALIAS, "in", upsweep_partition(c, a.out, a.count, a.out, N, i32, keep));
-    REJECTS(TYPE, "type", upsweep_partition(c, a.out, a.count, a.in, N, (upsweep_type)-1, keep));
+    REJECTS(NULL, "out", upsweep_partition(c, NULL, NULL, a.count, a.in, N, i32, keep));
+    REJECTS(NULL, "count", upsweep_partition(c, a.out, NULL, NULL, a.in, N, i32, keep));
+    REJECTS(ALIAS, "in", upsweep_partition(c, a.out, NULL, a.count, a.out, N, i32, keep));
+    REJECTS(NULL, "out", upsweep_partition(c, NULL, a.rest, a.count, a.in, N, i32, keep));
+    REJECTS(ALIGN, "rest", upsweep_partition(c, a.out, shifted(a.rest, 2), a.count, a.in, N - 1, i32, keep));
+    REJECTS(ALIAS, "rest", upsweep_partition(c, a.out, a.out, a.count, a.in, N, i32, keep));
+    REJECTS(ALIAS, "rest", upsweep_partition(c, a.out, a.out + N - 1, a.count, a.in, N, i32, keep));
+    REJECTS(ALIAS, "rest", upsweep_partition(c, a.out, a.out, a.count, a.out, N, i32, keep));
+    REJECTS(ALIAS, "in", upsweep_partition(c, a.out, a.rest, a.count, a.out + 1, N - 1, i32, keep));
+    REJECTS(ALIAS, "in", upsweep_partition(c, a.out, a.rest, a.count, a.rest + 1, N - 1, i32, keep));
+    REJECTS(ALIAS, "count", upsweep_partition(c, a.out, a.values_out, (uint64_t *)(void *)a.values_out + 3, a.in, N, i32, keep));
+    REJECTS(TYPE, "type", upsweep_partition(c, a.out, NULL, a.count, a.in, N, (upsweep_type)-1, keep));
 
     REJECTS(TYPE, "index_type", upsweep_compact_indices(c, a.out, a.count, a.in, N, i32, keep, UPSWEEP_I32, 0));
     REJECTS(TYPE, "type", upsweep_compact_indices(c, a.out, a.count, a.in, N, UPSWEEP_TYPE_COUNT, keep, UPSWEEP_U32, 0));
@@ -168,9 +177,13 @@ static void test_flags_arguments(struct setup *s) {
     REJECTS(ALIAS, "flags", upsweep_compact_flags(c, a.out, a.count, a.in, (uint8_t *)a.out + 3 * N, N, 4));
     REJECTS(ALIAS, "count", upsweep_compact_flags(c, a.values_out, (uint64_t *)(void *)a.values_out, a.in, a.flags, N, 4));
     REJECTS(ALIAS, "count", upsweep_compact_flags(c, a.out, a.count, a.in, (uint8_t *)a.count + 7, 2, 4));
-    REJECTS(NULL, "flags", upsweep_partition_flags(c, a.out, a.count, a.in, NULL, N, 4));
-    REJECTS(ALIAS, "in", upsweep_partition_flags(c, a.out, a.count, a.out, a.flags, N, 4));
-    REJECTS(SIZE, "elem_nbytes", upsweep_partition_flags(c, a.out, a.count, a.in, a.flags, N, SIZE_MAX));
+    REJECTS(NULL, "flags", upsweep_partition_flags(c, a.out, NULL, a.count, a.in, NULL, N, 4));
+    REJECTS(ALIAS, "in", upsweep_partition_flags(c, a.out, NULL, a.count, a.out, a.flags, N, 4));
+    REJECTS(ALIAS, "in", upsweep_partition_flags(c, a.out, a.rest, a.count, a.out, a.flags, N, 4));
+    REJECTS(ALIAS, "in", upsweep_partition_flags(c, a.out, a.rest, a.count, a.rest, a.flags, N, 4));
+    REJECTS(ALIAS, "rest", upsweep_partition_flags(c, a.out, a.out + 1, a.count, a.in, a.flags, N - 1, 4));
+    REJECTS(ALIAS, "flags", upsweep_partition_flags(c, a.out, a.rest, a.count, a.in, (uint8_t *)a.rest + 3 * N, N, 4));
+    REJECTS(SIZE, "elem_nbytes", upsweep_partition_flags(c, a.out, NULL, a.count, a.in, a.flags, N, SIZE_MAX));
 }
 
 /* ---- sort -------------------------------------------------------------------------------------------------------------------- */
@@ -233,7 +246,10 @@ static void test_near_misses(struct setup *s) {
     CHECK_OK(upsweep_scan(c, right, left, N / 2, UPSWEEP_I32, UPSWEEP_ADD, 0));
     CHECK_OK(upsweep_scan_ex(c, left, right, N / 2 - 1, UPSWEEP_I32, UPSWEEP_ADD, 0, right - 1, right + N / 2 - 1));
     CHECK_OK(upsweep_compact(c, left, a.count, right, N / 2, UPSWEEP_I32, keep));
-    CHECK_OK(upsweep_partition(c, right, a.count, left, N / 2, UPSWEEP_I32, keep));
+    CHECK_OK(upsweep_partition(c, right, NULL, a.count, left, N / 2, UPSWEEP_I32, keep));
+    CHECK_OK(upsweep_partition(c, right, left, a.count, a.in, N / 2, UPSWEEP_I32, keep));
+    CHECK_OK(upsweep_partition(c, right, left, a.count, left, N / 2, UPSWEEP_I32, keep));
+    CHECK_OK(upsweep_partition(c, right, left, a.count, right, N / 2, UPSWEEP_I32, keep));
     CHECK_OK(upsweep_sort(c, left, right, N / 2, UPSWEEP_I32, NULL));
     CHECK_OK(upsweep_sort_pairs(c, left, left, right, right, N / 2, UPSWEEP_I32, 4, NULL));
     CHECK_OK(upsweep_argsort(c, left, right, N / 2, UPSWEEP_I32, UPSWEEP_U32, NULL));
@@ -300,9 +316,13 @@ static void test_nothing(struct setup *s) {
     check_count_is_zero(s);
     CHECK_OK(upsweep_compact_indices(c, NULL, a.count, NULL, 0, UPSWEEP_U16, keep, UPSWEEP_U32, UINT32_MAX));
     check_count_is_zero(s);
-    CHECK_OK(upsweep_partition(c, NULL, a.count, NULL, 0, UPSWEEP_F32, keep));
+    CHECK_OK(upsweep_partition(c, NULL, NULL, a.count, NULL, 0, UPSWEEP_F32, keep));
     check_count_is_zero(s);
-    CHECK_OK(upsweep_partition_flags(c, NULL, a.count, NULL, NULL, 0, 1));
+    CHECK_OK(upsweep_partition_flags(c, NULL, NULL, a.count, NULL, NULL, 0, 1));
+    check_count_is_zero(s);
+    CHECK_OK(upsweep_partition(c, NULL, a.rest, a.count, NULL, 0, UPSWEEP_U64, keep));
+    check_count_is_zero(s);
+    CHECK_OK(upsweep_partition_flags(c, NULL, a.rest, a.count, NULL, NULL, 0, 8));
     check_count_is_zero(s);
     for (upsweep_type type = 0; type < UPSWEEP_TYPE_COUNT; type++) {
         for (upsweep_op op = 0; op < UPSWEEP_OP_COUNT; op++) {

@@ -41,6 +41,20 @@ static const struct scratch_case scratch_cases[] = {
 };
 enum { SCRATCH_CASES = sizeof scratch_cases / sizeof *scratch_cases };
 
+/* To one array, then to two. */
+static upsweep_status call_partition(upsweep_context *c, const struct scratch_case *k, uint64_t n, upsweep_type type) {
+    const upsweep_predicate keep = {UPSWEEP_NONZERO, {0}};
+    void *const rests[] = {NULL, a.values_out};
+    upsweep_status status = UPSWEEP_OK;
+    for (int i = 0; i < 2 && status == UPSWEEP_OK; i++) {
+        if (k->item_nbytes > 8)
+            status = upsweep_partition_flags(c, a.out, rests[i], a.count, a.in, a.flags, n, k->item_nbytes);
+        else
+            status = upsweep_partition(c, a.out, rests[i], a.count, a.in, n, type, &keep);
+    }
+    return status;
+}
+
 /* A call of that kind on n elements in the slots. */
 static upsweep_status call_primitive(upsweep_context *c, const struct scratch_case *k, uint64_t n) {
     const upsweep_type types[] = {[1] = UPSWEEP_U8, [2] = UPSWEEP_U16, [4] = UPSWEEP_I32, [8] = UPSWEEP_F64};
@@ -53,8 +67,7 @@ static upsweep_status call_primitive(upsweep_context *c, const struct scratch_ca
         if (k->item_nbytes > 8) return upsweep_compact_flags(c, a.out, a.count, a.in, a.flags, n, k->item_nbytes);
         return upsweep_compact(c, a.out, a.count, a.in, n, type, &keep);
     case UPSWEEP_PRIM_PARTITION:
-        if (k->item_nbytes > 8) return upsweep_partition_flags(c, a.out, a.count, a.in, a.flags, n, k->item_nbytes);
-        return upsweep_partition(c, a.out, a.count, a.in, n, type, &keep);
+        return call_partition(c, k, n, type);
     case UPSWEEP_PRIM_SORT:
         if (k->value_nbytes == 0) return upsweep_sort(c, a.out, a.in, n, type, NULL);
         return upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, type, k->value_nbytes, NULL);

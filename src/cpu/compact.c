@@ -11,13 +11,14 @@
  * overwrite what another has yet to read, or has already written: a full vector reaches past the last kept item. So each compacts its
  * block into a stage of its own in L2, which is also what counts it, and copies exactly the kept items once its carry is known. When
  * a block learns its carry, all blocks before it have been read.
- * Partition needs the number kept before it can place the first rejected item: a first pass over the flags or items counts. The other way,
- * to write the rejected ones backwards from the end and to turn them round afterwards, moves more bytes as soon as a record is larger
- * than its flag. With all counts known both sides are written in place; only where a full vector would reach past the end of a side does
- * a chunk take the way through a stage.
+ * Partition to two arrays is that twice, with a stage for either side. To one array, it needs the number kept before it can place the first
+ * rejected item: a first pass over the flags or items counts. The other way, to write the rejected ones backwards from the end and to turn
+ * them round afterwards, moves more bytes as soon as a record is larger than its flag. With all counts known both sides are written in
+ * place; only where a full vector would reach past the end of a side does a chunk take the way through a stage.
  * Records of other sizes than 1, 2, 4, 8, 16 bytes need no stage: they are copied exactly.
  *
- * Cost: n items or flags read, count written (partition: n read twice, n written). Scratch: a block (partition: a chunk) a thread.
+ * Cost: n items or flags read, count written (partition: n written; to one array, n read twice). Scratch: a block a thread, for either side
+ * of a partition.
  * Source: Billeter, Olsson, Assarsson, Efficient stream compaction on wide SIMD many-core architectures, 2009. */
 #include <string.h>
 
@@ -37,7 +38,8 @@ struct compact_run {
     size_t out_nbytes;       /* of one item of output */
     unsigned char *stages;   /* task t has [t * stage_nbytes, (t + 1) * stage_nbytes) */
     size_t stage_nbytes;
-    uint64_t total_kept; /* partition: where the rejected items begin */
+    unsigned char *rejected; /* where the first of them goes; NULL: nowhere */
+    uint64_t total_kept;     /* partition to one array */
     bool stream;
 };
 
@@ -89,6 +91,20 @@ static size_t emit_to_side(const struct compact_run *run, struct side *side, uin
     return kept;
 }
 
+/* Items [first, first + n) to both sides; the bits are inverted or not afterwards. In place, the side that goes to where the items are is
+ * the last to be written. Returns how many were kept. */
+static size_t emit_to_both(const struct compact_run *run, struct side *kept, struct side *rejected, uint64_t first, size_t n,
+                           uint64_t *bits, unsigned char *stage) {
+    const bool kept_last = run->args->out == run->args->in;
+    size_t nkept = 0;
+    if (!kept_last) nkept = emit_to_side(run, kept, first, n, bits, stage);
+    invert_bits(bits, n);
+    emit_to_side(run, rejected, first, n, bits, stage);
+    if (!kept_last) return nkept;
+    invert_bits(bits, n);
+    return emit_to_side(run, kept, first, n, bits, stage);
+}
+
 /* Items [first, first + n): the kept ones to one side, the others to the other, unless that is NULL. Returns how many were kept.
  * stage: room for a chunk, if a side might be too short for a chunk. */
 static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, struct side kept, struct side *rejected,
@@ -101,10 +117,10 @@ static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, st
     for (size_t done = 0; done < n; done += CHUNK_ITEMS) {
         const size_t chunk = n - done < CHUNK_ITEMS ? n - done : CHUNK_ITEMS;
         mask_items(run, first + done, chunk, bits);
-        nkept += emit_to_side(run, &kept, first + done, chunk, bits, stage);
-        if (rejected == NULL) continue;
-        invert_bits(bits, chunk);
-        emit_to_side(run, rejected, first + done, chunk, bits, stage);
+        if (rejected == NULL)
+            nkept += emit_to_side(run, &kept, first + done, chunk, bits, stage);
+        else
+            nkept += emit_to_both(run, &kept, rejected, first + done, chunk, bits, stage);
     }
     return nkept;
 }
@@ -129,52 +145,66 @@ static unsigned char *place_of(const struct compact_run *run, uint64_t item) {
     return (unsigned char *)run->args->out + (size_t)item * run->out_nbytes;
 }
 
+static unsigned char *rejected_place_of(const struct compact_run *run, uint64_t item) {
+    return run->rejected + (size_t)item * run->out_nbytes;
+}
+
 static unsigned char *stage_of(const struct compact_run *run, uint32_t task) {
     return run->stages != NULL ? run->stages + task * run->stage_nbytes : NULL;
 }
 
 /* ---- policies ---------------------------------------------------------------------------------------------------------------- */
 
-/* Straight to the output: one thread, whose kept items never run past the reading position, or records. */
+/* Straight to the output: one thread, whose items of either side never run past the reading position, or records. */
+
+static uint64_t sift_direct(const struct compact_run *run, uint64_t first, size_t n, uint64_t carry) {
+    const struct side kept = {place_of(run, carry), UINT64_MAX};
+    if (run->rejected == NULL) return sift(run, first, n, kept, NULL, NULL);
+    struct side rejected = {rejected_place_of(run, first - carry), UINT64_MAX};
+    return sift(run, first, n, kept, &rejected, NULL);
+}
 
 static void finish_direct(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
-    const struct compact_run *run = arg;
     (void)task, (void)aggregate;
-    sift(run, first, n, (struct side){place_of(run, carry), UINT64_MAX}, NULL, NULL);
+    sift_direct(arg, first, n, carry);
 }
 
-static uint64_t pass_direct(const void *arg, uint64_t first, size_t n, uint64_t carry) {
-    const struct compact_run *run = arg;
-    return carry + sift(run, first, n, (struct side){place_of(run, carry), UINT64_MAX}, NULL, NULL);
-}
+static uint64_t pass_direct(const void *arg, uint64_t first, size_t n, uint64_t carry) { return carry + sift_direct(arg, first, n, carry); }
 
 static const struct chain_policy direct_policy = {count_block, add_counts, finish_direct, pass_direct};
 
-/* Through a stage. */
+/* Through a stage, in which the rejected items lie a block behind the kept ones. */
 
 static uint64_t reduce_staged(const void *arg, uint32_t task, uint64_t first, size_t n) {
     const struct compact_run *run = arg;
-    return sift(run, first, n, (struct side){stage_of(run, task), UINT64_MAX}, NULL, NULL);
+    const struct side kept = {stage_of(run, task), UINT64_MAX};
+    struct side rejected = {stage_of(run, task) + CHAIN_BLOCK_NBYTES, UINT64_MAX};
+    return sift(run, first, n, kept, run->rejected != NULL ? &rejected : NULL, NULL);
+}
+
+static void copy_staged(const struct compact_run *run, unsigned char *out, const unsigned char *stage, uint64_t n) {
+    const size_t nbytes = (size_t)n * run->out_nbytes;
+    if (run->stream)
+        run->kernels->stream_copy(out, stage, nbytes);
+    else
+        memcpy(out, stage, nbytes);
 }
 
 static void finish_staged(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
     const struct compact_run *run = arg;
-    const size_t nbytes = (size_t)aggregate * run->out_nbytes;
-    (void)first, (void)n;
-    if (run->stream)
-        run->kernels->stream_copy(place_of(run, carry), stage_of(run, task), nbytes);
-    else
-        memcpy(place_of(run, carry), stage_of(run, task), nbytes);
+    const unsigned char *const stage = stage_of(run, task);
+    copy_staged(run, place_of(run, carry), stage, aggregate);
+    if (run->rejected != NULL) copy_staged(run, rejected_place_of(run, first - carry), stage + CHAIN_BLOCK_NBYTES, n - aggregate);
 }
 
 static const struct chain_policy staged_policy = {reduce_staged, add_counts, finish_staged, pass_direct};
 
-/* To both sides. A block of several tasks has the room that its counts say; a block of one has all that is left. */
+/* To both sides of one array. A block of several tasks has the room that its counts say; a block of one has all that is left. */
 
 static void finish_split(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
     const struct compact_run *run = arg;
     struct side kept = {place_of(run, carry), aggregate};
-    struct side rejected = {place_of(run, run->total_kept + first - carry), n - aggregate};
+    struct side rejected = {rejected_place_of(run, first - carry), n - aggregate};
     sift(run, first, n, kept, &rejected, stage_of(run, task));
 }
 
@@ -182,13 +212,13 @@ static uint64_t pass_split(const void *arg, uint64_t first, size_t n, uint64_t c
     const struct compact_run *run = arg;
     const uint64_t total_rejected = run->args->n - run->total_kept;
     struct side kept = {place_of(run, carry), run->total_kept - carry};
-    struct side rejected = {place_of(run, run->total_kept + first - carry), total_rejected - (first - carry)};
+    struct side rejected = {rejected_place_of(run, first - carry), total_rejected - (first - carry)};
     return carry + sift(run, first, n, kept, &rejected, stage_of(run, 0));
 }
 
 static const struct chain_policy split_policy = {count_block, add_counts, finish_split, pass_split};
 
-/* Counting alone: the first pass of a partition. */
+/* Counting alone: the first pass of a partition to one array. */
 
 static void finish_nothing(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
     (void)arg, (void)task, (void)first, (void)n, (void)carry, (void)aggregate;
@@ -202,17 +232,20 @@ static const struct chain_policy count_policy = {count_block, add_counts, finish
 
 static bool is_vector_width(size_t nbytes) { return nbytes <= 16 && (nbytes & (nbytes - 1)) == 0; }
 
-/* 0: no stage is needed. */
-static size_t stage_nbytes(uint64_t n, size_t elem_nbytes, bool split, uint32_t ntasks) {
-    if (!is_vector_width(elem_nbytes)) return 0;
-    if (!split) return ntasks > 1 ? CHAIN_BLOCK_NBYTES : 0;
+/* Of a task: blocks of so many sides; or a chunk. 0: no stage is needed. */
+static size_t block_stage_nbytes(size_t elem_nbytes, size_t nsides, uint32_t ntasks) {
+    return is_vector_width(elem_nbytes) && ntasks > 1 ? nsides * CHAIN_BLOCK_NBYTES : 0;
+}
+
+static size_t chunk_stage_nbytes(uint64_t n, size_t elem_nbytes) {
     const size_t items = n < CHUNK_ITEMS ? (size_t)n : CHUNK_ITEMS;
-    return (items * elem_nbytes + 63) / 64 * 64;
+    return is_vector_width(elem_nbytes) ? (items * elem_nbytes + 63) / 64 * 64 : 0;
 }
 
 uint64_t cpu_compact_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split) {
     const uint32_t ntasks = chain_ntasks(ctx, n, elem_nbytes);
-    return (uint64_t)stage_nbytes(n, elem_nbytes, split, ntasks) * ntasks; /* indices are of typed elements, and need no more */
+    const size_t blocks = block_stage_nbytes(elem_nbytes, split ? 2 : 1, ntasks), chunk = split ? chunk_stage_nbytes(n, elem_nbytes) : 0;
+    return (uint64_t)(blocks > chunk ? blocks : chunk) * ntasks; /* indices are of typed elements, and need no more */
 }
 
 /* A block's items, so that neither its input nor its output is larger than CHAIN_BLOCK_NBYTES; for large records at least 64. */
@@ -228,7 +261,7 @@ static size_t out_nbytes_of(const struct compact_args *args) {
 }
 
 upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args) {
-    const bool split = args->output == COMPACT_SPLIT;
+    const bool split = args->output == COMPACT_SPLIT, to_one = split && args->rest == NULL;
     const size_t out_nbytes = out_nbytes_of(args), items = block_items(args->elem_nbytes, out_nbytes);
     const uint32_t ntasks = chain_ntasks(ctx, args->n, args->elem_nbytes);
     struct compact_run run = {
@@ -236,13 +269,15 @@ upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args
         .kernels = cpu_kernels(ctx),
         .out_nbytes = out_nbytes,
         .stages = ctx->scratch,
-        .stage_nbytes = stage_nbytes(args->n, out_nbytes, split, ntasks),
+        .stage_nbytes = to_one ? chunk_stage_nbytes(args->n, out_nbytes) : block_stage_nbytes(out_nbytes, split ? 2 : 1, ntasks),
+        .rejected = args->rest,
         .stream = args->n >= STREAM_NBYTES / args->elem_nbytes,
     };
     if (is_vector_width(out_nbytes)) run.compact = run.kernels->compact[__builtin_ctzll(out_nbytes)];
     const struct chain_policy *policy = run.stage_nbytes > 0 ? &staged_policy : &direct_policy;
-    if (split) {
+    if (to_one) {
         run.total_kept = chain_run(ctx, &count_policy, &run, args->n, items, 0, ntasks);
+        if (args->n > 0) run.rejected = place_of(&run, run.total_kept); /* else out may be NULL */
         policy = &split_policy;
     }
     *args->count = chain_run(ctx, policy, &run, args->n, items, 0, ntasks);

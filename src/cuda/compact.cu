@@ -86,7 +86,7 @@ enum { MAX_STATIC_NBYTES = 46 << 10 }; /* shared memory that a kernel has withou
 
 static const Keep<uint8_t> NONZERO_BYTE = {0, 0, true};
 
-/* A large partition counts first: where the rejected ones begin depends on all elements. */
+/* A large partition to one array counts first: where the rejected ones begin depends on all elements. */
 template <class T> static cudaError_t count_first(const struct cuda_queue *queue, const CompactArgs<T> &args) {
     if (args.flags != nullptr)
         return launch_count<uint8_t>(queue, NONZERO_BYTE, args.flags, args.n, (uintptr_t)args.flags % 16 == 0, args.count);
@@ -94,9 +94,11 @@ template <class T> static cudaError_t count_first(const struct cuda_queue *queue
     return cudaErrorInvalidValue; /* only flags decide about 16 bytes */
 }
 
+/* With a tile a multiprocessor the exchange that finds the total is the faster one, wanted or not. */
 template <class P, class T> static cudaError_t lookback(const struct cuda_queue *queue, CompactArgs<T> args) {
-    if (!args.both) return launch_lookback<P>(queue, args, args.n);
-    if (can_know_total<P>(queue, args.n)) return launch_with_total<P>(queue, args, args.n);
+    const bool few_tiles = args.rejected != nullptr && tiles_of<P>(args.n) <= (uint64_t)queue->nsms;
+    if ((args.goes_behind() || few_tiles) && can_know_total<P>(queue, args.n)) return launch_with_total<P>(queue, args, args.n);
+    if (!args.goes_behind()) return launch_lookback<P>(queue, args, args.n);
     const cudaError_t error = count_first(queue, args);
     args.counted = true;
     return error != cudaSuccess ? error : launch_lookback<P>(queue, args, args.n);
@@ -143,7 +145,8 @@ static cudaError_t lookback_or_small(const struct cuda_queue *queue, const Compa
     if (should_run_cluster<LargeCluster>(queue, args.n)) return launch_cluster<LargeCluster>(queue, args);
     if constexpr (Sink::MOVES) {
         const bool few_bytes = sizeof(T) == 1 && has_sm_each<SplitShape>(nbytes, queue->nsms); /* much to do a byte: small tiles too */
-        if (args.both || few_bytes) return lookback_at_once<T, FLAGGED>(queue, args);
+        const bool few = args.rejected != nullptr && has_sm_each<SplitLargeShape>(nbytes, queue->nsms);
+        if (args.goes_behind() || few || few_bytes) return lookback_at_once<T, FLAGGED>(queue, args);
     }
     if constexpr (sizeof(typename Large::Shared) <= MAX_STATIC_NBYTES) {
         if (!runs_at_once<MidShape>(nbytes, queue->nsms)) return lookback<Large>(queue, args);
@@ -157,7 +160,7 @@ template <class T> static CompactArgs<T> common_args(const struct compact_args *
     args.n = a->n;
     args.count = a->count;
     args.out = (unsigned char *)a->out;
-    args.both = a->output == COMPACT_SPLIT;
+    if (a->output == COMPACT_SPLIT) args.rejected = (unsigned char *)(a->rest != NULL ? a->rest : a->out);
     args.in_aligned = (uintptr_t)decides % 16 == 0;
     return args;
 }
@@ -181,9 +184,9 @@ template <class T> static cudaError_t compact_where(const struct cuda_queue *que
     return lookback_or_small<T, StageIndices<T>, false>(queue, args);
 }
 
-/* The widest access that divides the size of a record and suits both arrays. */
+/* The widest access that divides the size of a record and suits all arrays. */
 static uint32_t access_unit(const struct compact_args *a) {
-    const uintptr_t bits = (uintptr_t)a->elem_nbytes | (uintptr_t)a->in | (uintptr_t)a->out;
+    const uintptr_t bits = (uintptr_t)a->elem_nbytes | (uintptr_t)a->in | (uintptr_t)a->out | (uintptr_t)a->rest;
     uint32_t unit = 16;
     while (bits % unit != 0) unit /= 2;
     return unit;

@@ -6,9 +6,10 @@
  *   stored                    from there in aligned vectors, however the run lies in the output
  *
  * A sink says what is staged and how it leaves: the elements themselves; or their places in the tile (16 bits), which become indices, or
- * records of any size fetched and copied by all threads together. A partition stages the rejected behind the kept ones; where they go in
- * the output depends on the number of all kept ones: the total, if all tiles are resident, or else count.cuh finds it first. Cost: every
- * element once in, every kept one once out; a large partition reads what decides (elements or flags) once more. */
+ * records of any size fetched and copied by all threads together. A partition stages the rejected behind the kept ones. If they go behind
+ * those in the output too, their place depends on the number of all kept ones: the total, if all tiles are resident, or else count.cuh
+ * finds it first. Cost: every element once in, every kept one once out; a large partition to one array reads what decides (elements or
+ * flags) once more. */
 #ifndef UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
 #define UPSWEEP_CUDA_LOOKBACK_COMPACT_CUH
 
@@ -23,15 +24,17 @@ template <class T> struct CompactArgs {
     bool flags_aligned;         /* to a vector's worth of them */
     uint64_t *count;
     unsigned char *out;
-    bool both;       /* partition */
-    bool counted;    /* *count is there already */
-    bool in_aligned; /* to 16 bytes */
+    unsigned char *rejected; /* partition: the array they go to, which may be out, behind all kept ones; else NULL */
+    bool counted;            /* *count is there already */
+    bool in_aligned;         /* to 16 bytes */
     /* indices: */
     uint64_t base;
     bool wide; /* 64 bits */
     /* records: */
     const unsigned char *records;
-    uint32_t record_nbytes, unit; /* of one access: divides the size and both addresses */
+    uint32_t record_nbytes, unit; /* of one access: divides the size and all addresses */
+
+    __host__ __device__ bool goes_behind() const { return rejected != nullptr && rejected == out; }
 };
 
 /* A bit for each flag of a vector that is set. */
@@ -47,7 +50,7 @@ template <int VEC> static __device__ __forceinline__ uint32_t flag_bits(uint4 fl
 struct Run {
     uint64_t first;    /* the tile's first element */
     uint64_t at;       /* kept ones before the tile */
-    uint64_t nkept;    /* of the whole input (partition) */
+    uint64_t nkept;    /* of the whole input, if the rejected ones go behind them; otherwise 0 */
     uint32_t kept;     /* of this tile */
     uint32_t rejected; /* of this tile, in a partition; otherwise 0 */
     __device__ __forceinline__ uint64_t rejected_at() const { return nkept + (first - at); }
@@ -78,13 +81,13 @@ template <class T> struct StageElements {
     T *s_kept, *s_rejected;
 
     __device__ __forceinline__ StageElements(unsigned char *stage, const CompactArgs<T> &args, const Run &run) {
-        const uint32_t begin = skew(args, run.at), end = begin + run.kept * (uint32_t)sizeof(T);
+        const uint32_t begin = skew(args.out, run.at), end = begin + run.kept * (uint32_t)sizeof(T);
         s_kept = (T *)(stage + begin);
-        s_rejected = (T *)(stage + (end + 15) / 16 * 16 + skew(args, run.rejected_at()));
+        s_rejected = (T *)(stage + (end + 15) / 16 * 16 + skew(args.rejected, run.rejected_at()));
     }
 
-    static __device__ __forceinline__ uint32_t skew(const CompactArgs<T> &args, uint64_t at) {
-        return (uint32_t)((uintptr_t)(args.out + at * sizeof(T)) % 16);
+    static __device__ __forceinline__ uint32_t skew(const unsigned char *array, uint64_t at) {
+        return (uint32_t)((uintptr_t)(array + at * sizeof(T)) % 16);
     }
 
     __device__ __forceinline__ void put(bool kept, uint32_t rank, T x, uint32_t) const { (kept ? s_kept : s_rejected)[rank] = x; }
@@ -92,7 +95,7 @@ template <class T> struct StageElements {
     template <int THREADS> __device__ __forceinline__ void store(const CompactArgs<T> &args, const Run &run) const {
         store_run<T, THREADS>(args.out + run.at * sizeof(T), (const unsigned char *)s_kept, run.kept * (uint32_t)sizeof(T));
         if (run.rejected > 0)
-            store_run<T, THREADS>(args.out + run.rejected_at() * sizeof(T), (const unsigned char *)s_rejected,
+            store_run<T, THREADS>(args.rejected + run.rejected_at() * sizeof(T), (const unsigned char *)s_rejected,
                                   run.rejected * (uint32_t)sizeof(T));
     }
 };
@@ -147,7 +150,7 @@ struct StageRecords : StagePlaces<uint8_t> {
     template <class Unit, int THREADS> __device__ __forceinline__ void copy(const CompactArgs<uint8_t> &args, const Run &run) const {
         const uint32_t units = args.record_nbytes / (uint32_t)sizeof(Unit), nunits = (run.kept + run.rejected) * units;
         Unit *const kept = (Unit *)args.out + run.at * units;
-        Unit *const rejected = (Unit *)args.out + run.rejected_at() * units - (uint64_t)run.kept * units;
+        Unit *const rejected = (Unit *)args.rejected + run.rejected_at() * units - (uint64_t)run.kept * units;
         const Unit *const in = (const Unit *)args.records + run.first * units;
 #pragma unroll 4
         for (uint32_t j = threadIdx.x; j < nunits; j += THREADS) {
@@ -211,9 +214,10 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {
         const uint64_t first = first_of(tile), left = args.n - first;
         const uint32_t here = left < TILE_ITEMS ? (uint32_t)left : TILE_ITEMS, kept = (uint32_t)scanned.aggregate;
-        const bool both = args.both;
+        const bool both = args.rejected != nullptr;
         if (!args.counted && left <= TILE_ITEMS && threadIdx.x == 0) *args.count = scanned.prefix + kept;
-        const Run run = {first, scanned.prefix, !both ? 0 : args.counted ? *args.count : scanned.total, kept, both ? here - kept : 0};
+        const uint64_t nkept = !args.goes_behind() ? 0 : args.counted ? *args.count : scanned.total;
+        const Run run = {first, scanned.prefix, nkept, kept, both ? here - kept : 0};
         const Sink sink(s.stage, args, run);
         uint32_t rank = (uint32_t)scanned.before;
 #pragma unroll

@@ -152,14 +152,17 @@ template <class P> struct Ring {
             __syncwarp();
             carry = P::carry_add(carry, all);
             if constexpr (P::HOLDS) {
-                if (k == P::STAGES - 1 || (k < P::STAGES && k == input.nwaves - 1)) release(k, carry);
+                if (holds(k) && (k == P::STAGES - 1 || k == input.nwaves - 1)) release(k, carry);
             }
         }
         if (blockIdx.x == 0 && lane == 0) P::end(args, carry);
     }
 
     /* The first waves may wait in their slots until all of them are known, and what the slots cannot hold. */
-    __device__ bool holds(unsigned k) const { return P::HOLDS && k < P::STAGES; }
+    __device__ bool holds(unsigned k) const {
+        if constexpr (P::HOLDS) return k < P::STAGES && P::holds(args);
+        return false;
+    }
 
     __device__ void release(unsigned last, typename P::Carry carry) {
         const uint64_t rest = P::has_rest(args) ? exchange.sum_rest(lane) : 0;
@@ -296,6 +299,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         s.first_wave = load_relaxed_8(&words->next_wave);
         s.carry_in = P::carry_in(args);
         s.rest = 0;
+        if constexpr (P::HOLDS) s.total = 0;
     }
     __syncthreads(); /* barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything */
     Ring<P> ring = {args, input, {words, s.first_wave}, s, s_slots, (int)threadIdx.x % 32};

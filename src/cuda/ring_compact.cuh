@@ -7,9 +7,10 @@
  *   sent                  by the copy engine, in one piece
  *
  * Aggregates are counts of kept elements; the carry has 64 bits. For indices, positions within the chunk (16 bits) are staged in the
- * chunk's own place and become indices on their way out, by the finisher. Where the rejected ones of a partition begin depends on how many
- * are kept in all: the first tiles wait in their slots until that is known, and what the slots cannot hold is counted first (count.cuh).
- * Cost: every element once in, every kept one once out; a partition reads what decides, where it is not held, once more. */
+ * chunk's own place and become indices on their way out, by the finisher. If the rejected ones of a partition go behind all kept ones,
+ * where they begin depends on how many these are: the first tiles wait in their slots until that is known, and what the slots cannot hold
+ * is counted first (count.cuh). Cost: every element once in, every kept one once out; such a partition reads what decides, where it is not
+ * held, once more. */
 #ifndef UPSWEEP_RING_COMPACT_CUH
 #define UPSWEEP_RING_COMPACT_CUH
 
@@ -30,6 +31,7 @@ template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D:
     using Base::ROWS, Base::VEC;
 
     static constexpr bool HOLDS = SPLIT;
+    static __device__ bool holds(const Args &args) { return args.rejected == args.out; }
 
     struct Local {
         uint4 data[ROWS];
@@ -59,7 +61,7 @@ template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D:
               nkept_bytes(tile.aggregate * (unsigned)sizeof(T)) {
             if (!SPLIT) return;
             const uint64_t before = (max(tile.first, first_input) - first_input) / sizeof(T);
-            rejected = args.out + (tile.total + before - tile.prefix) * sizeof(T);
+            rejected = args.rejected + (tile.total + before - tile.prefix) * sizeof(T);
             rejected_at = (kept_at + nkept_bytes + LINE - 1) / LINE * LINE + (unsigned)((uintptr_t)rejected % LINE);
         }
     };
@@ -179,8 +181,9 @@ template <class T, class D, class Index> struct RingIndices : RingKept<T, D> {
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
     const bool split = a->output == COMPACT_SPLIT && a->elem_nbytes == unit_nbytes;
+    const uint64_t split_min = ring_split_min_nbytes(unit_nbytes, a->rest == nullptr);
     const uint64_t kept_min = ring_compact_min_nbytes(unit_nbytes, a->elem_nbytes, a->flags != nullptr);
-    return should_run_ring(queue, a->n * a->elem_nbytes, split ? RING_SPLIT_MIN_NBYTES : kept_min);
+    return should_run_ring(queue, a->n * a->elem_nbytes, split ? split_min : kept_min);
 }
 
 /* Records of odd sizes or addresses would be moved byte by byte, and of long ones the look-back pass fetches only those that are kept. */
@@ -191,7 +194,9 @@ static inline bool ring_flags_suit(const struct cuda_queue *queue, const struct 
 }
 
 template <class T, class D> static RingCompactArgs<D> ring_compact_args(const struct compact_args *a, const D &decide) {
-    return {decide, (unsigned char *)a->out, a->count, a->base - ring_head(a->in) / sizeof(T), nullptr, 0, false};
+    void *const rejected = a->rest != nullptr ? a->rest : a->out;
+    return {decide, (unsigned char *)a->out, (unsigned char *)rejected, a->count, a->base - ring_head(a->in) / sizeof(T), nullptr, 0,
+            false};
 }
 
 template <class P, class T, class D>
@@ -199,14 +204,14 @@ static cudaError_t queue_ring_compact(const struct cuda_queue *queue, const stru
     return launch_ring<P>(queue, ring_compact_args<T>(a, decide), a->in, a->n * a->elem_nbytes);
 }
 
-/* Where the rejected ones begin depends on all elements. The first tiles can wait in shared memory until all are known; what comes after
- * them is counted first, by all CTAs, while their first tiles arrive. */
+/* Where rejected ones behind the kept ones begin depends on all elements. The first tiles can wait in shared memory until all are known;
+ * what comes after them is counted first, by all CTAs, while their first tiles arrive. */
 template <class T, class D>
 static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
     typedef RingElements<T, D, true> P;
     const uint64_t nbytes = a->n * a->elem_nbytes, held = (uint64_t)queue->nsms * P::STAGES * Ring<P>::TILE_NBYTES - ring_head(a->in);
     RingCompactArgs<D> args = ring_compact_args<T>(a, decide);
-    if (nbytes > held) {
+    if (a->rest == nullptr && nbytes > held) {
         args.rest_is_all = a->elem_nbytes != sizeof(T); /* a record may be held in part */
         const uint64_t first = args.rest_is_all ? 0 : held / sizeof(T);
         args.rest = (const typename D::Counted *)(D::FLAGS ? a->flags : a->in) + first;

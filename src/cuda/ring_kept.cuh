@@ -13,10 +13,11 @@
 template <class D> struct RingCompactArgs {
     D decide;
     unsigned char *out;
+    unsigned char *rejected; /* partition: the array they go to, which may be out, behind all kept ones */
     uint64_t *count;
     uint64_t base; /* index of the element at byte 0 of tile 0 */
-    /* Of a partition: the array of what decides, as far as it must be counted before anything is written. It is what comes after the tiles
-     * that all CTAs together hold, and may be nothing; or all there is. */
+    /* If they go behind: the array of what decides, as far as it must be counted before anything is written. It is what comes after the
+     * tiles that all CTAs together hold, and may be nothing; or all there is. */
     const void *rest;
     uint64_t nrest;
     bool rest_is_all;

@@ -13,8 +13,9 @@
  *   Or, if it SENDS: stage(args, slot, tile, place, note, local, before, lane) leaves in the slot what is to be written, and
  *   send(args, slot, tile, first, end, lane), by a warp of its own, has the copy engine write that out; first and end are the input's;
  *   ROOM_NBYTES of a slot are for both alone
- *   If it HOLDS: the first STAGES waves are finished only when all of them are known; tile.total is then that of all tiles, total(args,
- *   rest, carry). If it has_rest(args), finishers begin with count_rest(args, thread, nthreads), of which rest is the sum
+ *   If it HOLDS, and holds(args): the first STAGES waves are finished only when all of them are known; tile.total is then that of all
+ *   tiles, total(args, rest, carry), and else 0. If it has_rest(args), finishers begin with count_rest(args, thread, nthreads), of which
+ *   rest is the sum
  *   and, unless it takes them from RingPlain:
  *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
  *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
@@ -53,7 +54,7 @@ template <class P> struct RingTile {
     uint64_t first;           /* its first byte, counted from byte 0 of tile 0 */
     typename P::Carry prefix; /* of all tiles before it */
     typename P::Value aggregate;
-    typename P::Carry total;        /* of all tiles, if the policy HOLDS */
+    typename P::Carry total;        /* of all tiles, if the policy HOLDS, and holds() */
     const typename P::Value *chunk; /* for each chunk, the fold of those before it in the tile */
 };
 

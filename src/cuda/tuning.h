@@ -144,8 +144,12 @@ static inline uint64_t ring_compact_min_nbytes(size_t unit_nbytes, size_t elem_n
     if (unit_nbytes == elem_nbytes && (unit_nbytes == 8 || (unit_nbytes == 4 && flagged))) return 9ull << 19;
     return (unit_nbytes == 4 ? 2ull : 1ull) << 20;
 }
-enum { RING_SPLIT_MIN_NBYTES = 33 << 17 }; /* up to which a multiprocessor of an H200 has one tile of SplitLargeShape */
-enum { RING_MAX_RECORD_NBYTES = 128 };     /* of longer ones, fetching only those that are kept saves more than streaming gains */
+/* Partitions. waits: the second side goes behind the first. 4.1 MiB: up to there a multiprocessor of an H200 has one tile of
+ * SplitLargeShape. */
+static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool waits) {
+    return unit_nbytes == 1 && !waits ? 5ull << 19 : 33ull << 17;
+}
+enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
 static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 4ull) << 20; }
 

@@ -32,7 +32,7 @@ static void test_offset(upsweep_context *ctx, unsigned char *d_in, unsigned char
     const upsweep_predicate keep = {UPSWEEP_NE, {.u = 0}};
     oracle_flags(kept, h_in + offset, OFFSET_N, type, &keep);
     const uint64_t nkept = oracle_compact(want + out_offset, h_in + offset, kept, OFFSET_N, nbytes, true);
-    CHECK_OK(upsweep_partition(ctx, d_out + out_offset, d_count, d_in + offset, OFFSET_N, type, &keep));
+    CHECK_OK(upsweep_partition(ctx, d_out + out_offset, NULL, d_count, d_in + offset, OFFSET_N, type, &keep));
     uint64_t got = 0;
     CHECK_OK(upsweep_read_count(ctx, &got, d_count));
     CHECK(got == nkept);
@@ -84,7 +84,7 @@ static void busy_call(struct busy *b, int call, int which) {
     if (call % 2)
         CHECK_OK(upsweep_compact(b->ctx, b->out, b->counts + call, b->in, n, UPSWEEP_U32, &keep));
     else
-        CHECK_OK(upsweep_partition(b->ctx, b->out, b->counts + call, b->in, n, UPSWEEP_U32, &keep));
+        CHECK_OK(upsweep_partition(b->ctx, b->out, NULL, b->counts + call, b->in, n, UPSWEEP_U32, &keep));
 }
 
 static void test_two_contexts(void) {
@@ -146,7 +146,7 @@ static upsweep_status graph_call(struct graph_case *g, int primitive) {
     case 1:
         return upsweep_compact(g->ctx, g->out, g->count, g->in, GRAPH_N, UPSWEEP_I32, &graph_keep);
     case 2:
-        return upsweep_partition(g->ctx, g->out, g->count, g->in, GRAPH_N, UPSWEEP_I32, &graph_keep);
+        return upsweep_partition(g->ctx, g->out, NULL, g->count, g->in, GRAPH_N, UPSWEEP_I32, &graph_keep);
     case 3:
         return upsweep_compact_flags(g->ctx, g->out, g->count, g->in, g->flags, GRAPH_N, 4);
     case 4:

@@ -12,7 +12,7 @@
 enum { STEP_NBYTES = 4096, STEPS = 80, ROOM = 64, MAX_NBYTES = STEP_NBYTES * STEPS + 2 * ROOM };
 
 static upsweep_context *ctx;
-static unsigned char *d_in, *d_out, *d_flags;
+static unsigned char *d_in, *d_out, *d_rest, *d_flags;
 static uint64_t *d_words; /* carry-in, carry-out, count */
 static unsigned char *h_in, *h_flags, *got, *want;
 
@@ -42,22 +42,20 @@ static void check_scan(upsweep_type type, upsweep_op op, uint64_t n, unsigned i)
     CHECK_SAME(&words[one_word ? 0 : 1], want_total, 1, one);
 }
 
-enum form { KEPT, KEPT_IN_PLACE, SPLIT, INDICES, FLAGS, FLAGS_SPLIT, FORMS };
+enum form { KEPT, KEPT_IN_PLACE, SPLIT, SPLIT_IN_TWO, INDICES, FLAGS, FLAGS_SPLIT, FORMS };
 
-/* What is written lies in out at `out_at`: nwant of size `one`. */
-static void check_kept(unsigned char *out, size_t out_at, uint64_t nwant, size_t one, uint64_t want_count) {
-    uint64_t count = 0;
-    CHECK_OK(upsweep_read_count(ctx, &count, d_words + 2));
-    CHECK(count == want_count);
+/* What is written lies in out at `out_at`: wanted [nwant] of size `one`. */
+static void check_kept(unsigned char *out, size_t out_at, const unsigned char *wanted, uint64_t nwant, size_t one) {
     CHECK_OK(upsweep_download(ctx, got, out, MAX_NBYTES));
     CHECK_SAME(got, h_in, out_at, 1);
-    CHECK_SAME(got + out_at, want, nwant, one);
+    CHECK_SAME(got + out_at, wanted, nwant, one);
     const size_t end = out_at + nwant * one;
     if (out != d_in) CHECK_SAME(got + end, h_in + end, MAX_NBYTES - end, 1);
 }
 
 static void check_compact(upsweep_type type, enum form form, uint64_t n, unsigned i) {
-    const size_t one = elem_size(type), in_at = i % 5 * one, out_at = form == INDICES ? i % 4 * 4 : i % 7 * one, flags_at = i % 9;
+    const size_t one = elem_size(type), in_at = i % 5 * one, out_at = form == INDICES ? i % 4 * 4 : i % 7 * one, flags_at = i % 9,
+                 rest_at = i % 3 * one;
     const upsweep_predicate keep = {UPSWEEP_LT, {.u = i % 11 == 0 ? 0 : ~UINT64_C(0) >> (64 - 8 * one) >> i % 3}};
     case_begin("form %d, %s, n %llu, variant %u", (int)form, upsweep_type_name(type), (unsigned long long)n, i);
     CHECK_OK(upsweep_upload(ctx, d_in, h_in, MAX_NBYTES));
@@ -65,7 +63,7 @@ static void check_compact(upsweep_type type, enum form form, uint64_t n, unsigne
     oracle_flags(h_flags + flags_at, h_in + in_at, n, type, &keep);
     CHECK_OK(upsweep_upload(ctx, d_flags, h_flags, flags_at + n));
     unsigned char *const from = d_in + in_at, *const to = d_out + out_at;
-    const bool both = form == SPLIT || form == FLAGS_SPLIT;
+    const bool both = form == SPLIT || form == SPLIT_IN_TWO || form == FLAGS_SPLIT;
     const uint64_t kept = form == INDICES ? oracle_indices(want, h_flags + flags_at, n, UPSWEEP_U32, i)
                                           : oracle_compact(want, h_in + in_at, h_flags + flags_at, n, one, both);
     switch (form) {
@@ -76,7 +74,11 @@ static void check_compact(upsweep_type type, enum form form, uint64_t n, unsigne
         CHECK_OK(upsweep_compact(ctx, from, d_words + 2, from, n, type, &keep));
         break;
     case SPLIT:
-        CHECK_OK(upsweep_partition(ctx, to, d_words + 2, from, n, type, &keep));
+        CHECK_OK(upsweep_partition(ctx, to, NULL, d_words + 2, from, n, type, &keep));
+        break;
+    case SPLIT_IN_TWO:
+        CHECK_OK(upsweep_upload(ctx, d_rest, h_in, MAX_NBYTES));
+        CHECK_OK(upsweep_partition(ctx, to, d_rest + rest_at, d_words + 2, from, n, type, &keep));
         break;
     case INDICES:
         if (n * 4 + out_at > MAX_NBYTES) return; /* there must be room for all, and bytes have too many */
@@ -86,12 +88,16 @@ static void check_compact(upsweep_type type, enum form form, uint64_t n, unsigne
         CHECK_OK(upsweep_compact_flags(ctx, to, d_words + 2, from, d_flags + flags_at, n, one));
         break;
     default:
-        CHECK_OK(upsweep_partition_flags(ctx, to, d_words + 2, from, d_flags + flags_at, n, one));
+        CHECK_OK(upsweep_partition_flags(ctx, to, NULL, d_words + 2, from, d_flags + flags_at, n, one));
     }
+    uint64_t count = 0;
+    CHECK_OK(upsweep_read_count(ctx, &count, d_words + 2));
+    CHECK(count == kept);
     if (form == KEPT_IN_PLACE)
-        check_kept(d_in, in_at, kept, one, kept);
+        check_kept(d_in, in_at, want, kept, one);
     else
-        check_kept(d_out, out_at, both ? n : kept, form == INDICES ? 4 : one, kept);
+        check_kept(d_out, out_at, want, both && form != SPLIT_IN_TWO ? n : kept, form == INDICES ? 4 : one);
+    if (form == SPLIT_IN_TWO) check_kept(d_rest, rest_at, want + kept * one, n - kept, one);
 }
 
 static void test_borders(void) {
@@ -132,7 +138,7 @@ static void queue_chain(cudaStream_t stream) {
         const uint64_t n = sizes[i * 3 % 5];
         CHECK_OK(upsweep_scan(ctx, d_in, d_in, n, UPSWEEP_U32, UPSWEEP_ADD, i % 2));
         if (i % 8 == 5) CUDA_OK(cudaMemsetAsync(d_in + 400, 0x11, 400, stream));
-        CHECK_OK(upsweep_partition(ctx, d_out, d_words + 2, d_in, n, UPSWEEP_U32, &keep));
+        CHECK_OK(upsweep_partition(ctx, d_out, NULL, d_words + 2, d_in, n, UPSWEEP_U32, &keep));
         if (i % 8 == 3) CUDA_OK(cudaMemcpyAsync(d_in, d_out, 4 * n, cudaMemcpyDeviceToDevice, stream));
         CHECK_OK(upsweep_scan(ctx, d_in, d_out, n, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
         if (i % 8 == 1) CHECK_OK(upsweep_sort(ctx, d_in, d_in, n, UPSWEEP_U32, NULL));
@@ -189,7 +195,7 @@ static void queue_joins(cudaStream_t streams[2], upsweep_context *other, cudaEve
         CHECK_OK(upsweep_scan(other, d_flags, d_flags, JOIN_N / (1 + i % 5), UPSWEEP_U8, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
         CUDA_OK(cudaEventRecord(joined, streams[1]));
         CUDA_OK(cudaStreamWaitEvent(streams[0], joined, 0));
-        CHECK_OK(upsweep_partition_flags(ctx, d_out, d_words + 2, d_in, d_flags, JOIN_N, 4));
+        CHECK_OK(upsweep_partition_flags(ctx, d_out, NULL, d_words + 2, d_in, d_flags, JOIN_N, 4));
         CHECK_OK(upsweep_scan(ctx, d_in, d_out, JOIN_N, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
     }
 }
@@ -242,13 +248,15 @@ static void test_path(int path) {
     const upsweep_options options = {.size = sizeof options, .stream = stream};
     ctx = open_path(path, &options);
     if (!CHECK(ctx != NULL)) return;
-    d_in = device_alloc(ctx, MAX_NBYTES), d_out = device_alloc(ctx, MAX_NBYTES), d_flags = device_alloc(ctx, MAX_NBYTES);
+    d_in = device_alloc(ctx, MAX_NBYTES), d_out = device_alloc(ctx, MAX_NBYTES), d_rest = device_alloc(ctx, MAX_NBYTES),
+    d_flags = device_alloc(ctx, MAX_NBYTES);
     d_words = (uint64_t *)(void *)device_alloc(ctx, 3 * sizeof *d_words);
     if (path == 0) test_borders();
     test_chain(stream);
     test_joins(path, stream);
     upsweep_free(ctx, d_in);
     upsweep_free(ctx, d_out);
+    upsweep_free(ctx, d_rest);
     upsweep_free(ctx, d_flags);
     upsweep_free(ctx, d_words);
     upsweep_close(ctx);

@@ -43,7 +43,7 @@ static void client_call(struct client *c, int i) {
     if (i % 3 == 0)
         CHECK_OK(upsweep_scan(c->ctx, c->out_scan, c->in, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE));
     else if (i % 3 == 1)
-        CHECK_OK(upsweep_partition(c->ctx, c->out_parted, c->count, c->in, N, UPSWEEP_U32, &keep));
+        CHECK_OK(upsweep_partition(c->ctx, c->out_parted, NULL, c->count, c->in, N, UPSWEEP_U32, &keep));
     else
         CHECK_OK(upsweep_compact(c->ctx, c->out_kept, c->count, c->in, N, UPSWEEP_U32, &keep));
 }

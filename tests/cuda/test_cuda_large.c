@@ -156,7 +156,7 @@ static void test_bytes(void) {
 
     case_begin("partition of 2^32 + 12345 records of a byte, which are their own flags");
     classify(rejected, N_BYTES);
-    CHECK_OK(upsweep_partition_flags(ctx, out, count, in, in, N_BYTES, 1));
+    CHECK_OK(upsweep_partition_flags(ctx, out, NULL, count, in, in, N_BYTES, 1));
     CHECK(check_output(bytes_by_class, N_BYTES) == N_BYTES);
     check_count(class_size(0, N_BYTES));
 }

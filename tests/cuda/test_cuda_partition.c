@@ -1,5 +1,6 @@
 /* test_cuda_partition.c: partitions of all sizes where one way of doing them gives way to the next: one CTA; tiles of four shapes that all
- * run at once; all tiles held in shared memory; the first ones held, and the rest counted before.
+ * run at once; all tiles held in shared memory; the first ones held, and the rest counted before. And with an output for either side, of
+ * which one may be the input.
  *
  * By value, by flags, and of records that may lie half in the part that is held. Where each way ends depends on the GPU: the sizes are
  * spread so that an H200 takes every one of them, on the path that the library chooses and on both passes. */
@@ -10,7 +11,7 @@
 enum { MAX_NBYTES = 34 << 20, ROOM = 64 };
 
 static upsweep_context *ctx[PATHS];
-static unsigned char *in[PATHS], *out[PATHS], *flags[PATHS], *count[PATHS]; /* context memory */
+static unsigned char *in[PATHS], *out[PATHS], *rest[PATHS], *flags[PATHS], *count[PATHS]; /* context memory */
 static unsigned char *h_in, *h_flags, *got, *want;
 
 struct shape {
@@ -20,24 +21,40 @@ struct shape {
     size_t offset;     /* bytes past an aligned address */
 };
 
-/* The n records at h_in + offset, of which those are kept that h_flags says. */
+/* Where the sides go. */
+enum way { TO_ONE, TO_TWO, KEPT_TO_IN, REST_TO_IN, WAYS };
+static const char *const way_names[WAYS] = {"to one array", "to two", "kept in place", "rest in place"};
+
+static void check_bytes(int path, const unsigned char *d_got, const unsigned char *wanted, uint64_t n, size_t elem_nbytes) {
+    CHECK_OK(upsweep_download(ctx[path], got, d_got, n * elem_nbytes));
+    CHECK_SAME(got, wanted, n, elem_nbytes);
+}
+
+/* The n records at h_in + offset, of which those are kept that h_flags says: want_count, in want before the others. */
+static void check_way(const struct shape *s, uint64_t n, const upsweep_predicate *keep, uint64_t want_count, int path, enum way way) {
+    case_begin("partition of %llu records of %zu bytes by %s, %s, path '%s', %llu kept", (unsigned long long)n, s->elem_nbytes,
+               s->by_value ? "value" : "flags", way_names[way], path_names[path], (unsigned long long)want_count);
+    unsigned char *const from = in[path] + s->offset, *const to = way == KEPT_TO_IN ? from : out[path] + s->offset;
+    unsigned char *const others = way == TO_ONE ? NULL : way == REST_TO_IN ? from : rest[path] + s->offset + s->elem_nbytes;
+    uint64_t *const d_count = (uint64_t *)(void *)count[path], n_kept = 0;
+    CHECK_OK(upsweep_upload(ctx[path], in[path], h_in, s->offset + n * s->elem_nbytes));
+    CHECK_OK(upsweep_upload(ctx[path], flags[path], h_flags, n));
+    if (s->by_value)
+        CHECK_OK(upsweep_partition(ctx[path], to, others, d_count, from, n, s->type, keep));
+    else
+        CHECK_OK(upsweep_partition_flags(ctx[path], to, others, d_count, from, flags[path], n, s->elem_nbytes));
+    CHECK_OK(upsweep_read_count(ctx[path], &n_kept, d_count));
+    CHECK(n_kept == want_count);
+    check_bytes(path, to, want, others != NULL ? want_count : n, s->elem_nbytes);
+    if (others != NULL) check_bytes(path, others, want + want_count * s->elem_nbytes, n - want_count, s->elem_nbytes);
+}
+
 static void check_partition(const struct shape *s, uint64_t n, const upsweep_predicate *keep) {
     const uint64_t want_count = oracle_compact(want, h_in + s->offset, h_flags, n, s->elem_nbytes, true);
     for (int path = 0; path < PATHS; path++) {
-        case_begin("partition of %llu records of %zu bytes by %s, path '%s', %llu kept", (unsigned long long)n, s->elem_nbytes,
-                   s->by_value ? "value" : "flags", path_names[path], (unsigned long long)want_count);
-        unsigned char *const from = in[path] + s->offset, *const to = out[path] + s->offset;
-        uint64_t *const d_count = (uint64_t *)(void *)count[path], n_kept = 0;
-        CHECK_OK(upsweep_upload(ctx[path], in[path], h_in, s->offset + n * s->elem_nbytes));
-        CHECK_OK(upsweep_upload(ctx[path], flags[path], h_flags, n));
-        if (s->by_value)
-            CHECK_OK(upsweep_partition(ctx[path], to, d_count, from, n, s->type, keep));
-        else
-            CHECK_OK(upsweep_partition_flags(ctx[path], to, d_count, from, flags[path], n, s->elem_nbytes));
-        CHECK_OK(upsweep_read_count(ctx[path], &n_kept, d_count));
-        CHECK(n_kept == want_count);
-        CHECK_OK(upsweep_download(ctx[path], got, to, n * s->elem_nbytes));
-        CHECK_SAME(got, want, n, s->elem_nbytes);
+        check_way(s, n, keep, want_count, path, TO_ONE);
+        check_way(s, n, keep, want_count, path, TO_TWO);
+        if (s->by_value) check_way(s, n, keep, want_count, path, (n / 1000 + (unsigned)path) % 2 == 0 ? KEPT_TO_IN : REST_TO_IN);
     }
 }
 
@@ -73,6 +90,7 @@ static bool open_all(void) {
         if (!CHECK(ctx[path] != NULL)) return false;
         in[path] = alloc(path, MAX_NBYTES + ROOM);
         out[path] = alloc(path, MAX_NBYTES + ROOM);
+        rest[path] = alloc(path, MAX_NBYTES + ROOM);
         flags[path] = alloc(path, MAX_NBYTES);
         count[path] = alloc(path, sizeof(uint64_t));
     }
@@ -98,6 +116,7 @@ int main(void) {
     for (int path = 0; path < PATHS && ctx[path] != NULL; path++) {
         upsweep_free(ctx[path], in[path]);
         upsweep_free(ctx[path], out[path]);
+        upsweep_free(ctx[path], rest[path]);
         upsweep_free(ctx[path], flags[path]);
         upsweep_free(ctx[path], count[path]);
         upsweep_close(ctx[path]);

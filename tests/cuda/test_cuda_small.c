@@ -10,7 +10,7 @@ enum { MAX_N = 40000, MAX_NBYTES = 8 * MAX_N };
 
 static upsweep_context *ctx;
 static uint64_t n;
-static unsigned char *in, *out, *flags, *count, *map;                                         /* context memory */
+static unsigned char *in, *out, *rest, *flags, *count, *map;                                  /* context memory */
 static unsigned char h_in[MAX_NBYTES], h_out[MAX_NBYTES], h_want[MAX_NBYTES], h_flags[MAX_N]; /* host memory */
 
 /* out and count hold `nwant` elements as in h_want. */
@@ -20,6 +20,12 @@ static void check_out(uint64_t nwant, size_t elem_nbytes, bool counted, uint64_t
     uint64_t got = want_count;
     if (counted) CHECK_OK(upsweep_read_count(ctx, &got, (const uint64_t *)(const void *)count));
     CHECK(got == want_count);
+}
+
+/* rest holds, `offset` bytes from its start, what h_want has behind the nkept first of its elements. */
+static void check_rest(size_t offset, uint64_t nkept, uint64_t nelements, size_t elem_nbytes) {
+    CHECK_OK(upsweep_download(ctx, h_out, rest + offset, (nelements - nkept) * elem_nbytes));
+    CHECK_SAME(h_out, h_want + nkept * elem_nbytes, nelements - nkept, elem_nbytes);
 }
 
 static void test_scan(upsweep_type type, upsweep_op op, uint32_t how) {
@@ -58,8 +64,11 @@ static void test_where(upsweep_type type, upsweep_predicate keep) {
     CHECK_OK(upsweep_compact(ctx, out, d_count, in, n, type, &keep));
     check_out(kept, nbytes, true, kept);
     oracle_compact(h_want, h_in, h_flags, n, nbytes, true);
-    CHECK_OK(upsweep_partition(ctx, out, d_count, in, n, type, &keep));
+    CHECK_OK(upsweep_partition(ctx, out, NULL, d_count, in, n, type, &keep));
     check_out(n, nbytes, true, kept);
+    CHECK_OK(upsweep_partition(ctx, out, rest, d_count, in, n, type, &keep));
+    check_out(kept, nbytes, true, kept);
+    check_rest(0, kept, n, nbytes);
     oracle_indices(h_want, h_flags, n, UPSWEEP_U32, 7);
     CHECK_OK(upsweep_compact_indices(ctx, out, d_count, in, n, type, &keep, UPSWEEP_U32, 7));
     check_out(kept, 4, true, kept);
@@ -75,8 +84,11 @@ static void test_records(size_t elem_nbytes, uint64_t nrecords, size_t offset) {
     CHECK_OK(upsweep_compact_flags(ctx, out, d_count, in + offset, flags, nrecords, elem_nbytes));
     check_out(kept, elem_nbytes, true, kept);
     oracle_compact(h_want, h_in + offset, h_flags, nrecords, elem_nbytes, true);
-    CHECK_OK(upsweep_partition_flags(ctx, out, d_count, in + offset, flags, nrecords, elem_nbytes));
+    CHECK_OK(upsweep_partition_flags(ctx, out, NULL, d_count, in + offset, flags, nrecords, elem_nbytes));
     check_out(nrecords, elem_nbytes, true, kept);
+    CHECK_OK(upsweep_partition_flags(ctx, out, rest + offset, d_count, in + offset, flags, nrecords, elem_nbytes));
+    check_out(kept, elem_nbytes, true, kept);
+    check_rest(offset, kept, nrecords, elem_nbytes);
 }
 
 static void test_sort(upsweep_type type) {
@@ -163,6 +175,7 @@ int main(void) {
         if (!CHECK(ctx != NULL)) break;
         alloc(&in, sizeof h_in);
         alloc(&out, sizeof h_in);
+        alloc(&rest, sizeof h_in);
         alloc(&flags, MAX_N);
         alloc(&count, sizeof(upsweep_utf8_report));
         alloc(&map, sizeof h_in);
@@ -172,6 +185,7 @@ int main(void) {
         }
         upsweep_free(ctx, in);
         upsweep_free(ctx, out);
+        upsweep_free(ctx, rest);
         upsweep_free(ctx, flags);
         upsweep_free(ctx, count);
         upsweep_free(ctx, map);
