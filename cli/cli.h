@@ -68,6 +68,7 @@ enum {
     X(RECORD_SIZE, "record-size", 0, "N", IN_SELECT, "with --flags: elements are records of N bytes, 1 to 4096, whatever they hold")     \
     X(INDICES, "indices", 0, NULL, IN_COMPACT, "write the positions of the kept elements, from 0, instead of the elements")              \
     X(COUNT, "count", 'c', NULL, IN_SELECT, "print the number of kept elements (compact: and nothing else)")                             \
+    X(REST, "rest", 0, "FILE", IN_PARTITION, "write those that do not satisfy the condition to FILE, instead of behind the others")      \
     X(DESCENDING, "descending", 'r', NULL, IN_SORT, "largest first")                                                                     \
     X(BITS, "bits", 0, "LO:HI", IN_SORT, "compare bits LO to HI - 1 of the keys only; bit 0 is the least significant")                   \
     X(LOW_MEMORY, "low-memory", 0, NULL, IN_SORT, "on a CPU, keys alone: sort where they lie, without as much scratch again; slower")    \

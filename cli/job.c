@@ -80,21 +80,26 @@ static bool same_file(int a, int b) {
     return st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
 }
 
-static bool open_sink(struct job *job, enum format format, upsweep_type type, size_t elem_nbytes, uint64_t n) {
-    if (is_standard(job->args.out) && same_file(job->in.fd, STDOUT_FILENO)) {
-        return complain(job->in.name, "is both input and standard output; name it as OUT instead");
-    }
-    return sink_open(&job->out, job->args.out, format, type, elem_nbytes, n);
+static bool may_write(struct job *job, const char *path) {
+    if (!is_standard(path) || !same_file(job->in.fd, STDOUT_FILENO)) return true;
+    return complain(job->in.name, "is both input and standard output; name it as OUT instead");
 }
 
-bool job_open_raw_out(struct job *job, upsweep_type type) { return open_sink(job, FORMAT_RAW, type, upsweep_type_nbytes(type), N_UNKNOWN); }
+bool job_open_raw_out(struct job *job, upsweep_type type) {
+    const char *out = job->args.out;
+    return may_write(job, out) && sink_open(&job->out, out, FORMAT_RAW, type, upsweep_type_nbytes(type), N_UNKNOWN);
+}
 
-bool job_open_out(struct job *job, upsweep_type type, size_t elem_nbytes, uint64_t n) {
-    const char *out = job->args.out, *text = job->args.option[OPT_OUT_FORMAT];
-    enum format format = format_of_name(out);
+bool job_open_sink(struct job *job, struct sink *sink, const char *path, upsweep_type type, size_t elem_nbytes, uint64_t n) {
+    const char *text = job->args.option[OPT_OUT_FORMAT];
+    enum format format = format_of_name(path);
     if (format == FORMAT_UNKNOWN) format = job->in.format;
     if (text && !format_from_text(text, &format)) return false;
-    return open_sink(job, format, type, elem_nbytes, n);
+    return may_write(job, path) && sink_open(sink, path, format, type, elem_nbytes, n);
+}
+
+bool job_open_out(struct job *job, upsweep_type type, size_t elem_nbytes, uint64_t n) {
+    return job_open_sink(job, &job->out, job->args.out, type, elem_nbytes, n);
 }
 
 bool job_read(struct job *job, void *items, uint64_t *n) {

@@ -28,6 +28,8 @@ bool job_open_raw(struct job *job, upsweep_type type);
 bool job_open_raw_out(struct job *job, upsweep_type type);
 /* Opens OUT; n is the number of elements that will come, or N_UNKNOWN. */
 bool job_open_out(struct job *job, upsweep_type type, size_t elem_nbytes, uint64_t n);
+/* The same for a second output, at path. */
+bool job_open_sink(struct job *job, struct sink *sink, const char *path, upsweep_type type, size_t elem_nbytes, uint64_t n);
 /* The next chunk of IN, at most chunk_n elements; n is 0 at the end. Keeps the progress line. */
 bool job_read(struct job *job, void *items, uint64_t *n);
 /* OUT is complete: puts it in its place. */

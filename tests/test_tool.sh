@@ -129,6 +129,9 @@ expect_error 'compact: index type without indices' 'needs --indices' "$tool" com
 expect_error 'compact: bad index type' 'neither u32 nor u64' "$tool" compact -t i32 --indices --index-type i32 in out
 expect_error 'compact: count with OUT' 'there is no OUT' "$tool" compact -t i32 --count in out
 expect_error 'partition: count without OUT' 'needs OUT' "$tool" partition -t i32 --count in
+expect_error 'partition: count and rest' 'standard output already' "$tool" partition -t i32 --count --rest - in x.new
+expect_error 'partition: both to standard output' 'standard output already' "$tool" partition -t i32 --rest - in
+expect_error 'partition: both to one file' 'same file' "$tool" partition -t i32 --rest ./x.new in x.new
 for bits in '' 3 3: :3 5:3 3:3 0:33 0x1:3 '1 :3' -1:3 1:3: 9999:3; do
     expect_error "sort: --bits '$bits'" '--bits: ' "$tool" sort -t i32 --bits "$bits" in out
 done
@@ -167,6 +170,10 @@ expect_stdin 'compact, count' '3 1 0 7 0 4' '4' "$tool" compact -f text --count
 expect_stdin 'compact, not-nan' '1 nan -nan 2' '1 2' "$tool" compact -f text -t f64 --where not-nan
 expect_stdin 'partition' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text --where '>= 3'
 expect_stdin 'partition, chunks' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text --where '>= 3' --chunk 8
+expect_stdin 'partition, rest in a file' '3 1 0 7 0 4' '3 7 4' "$tool" partition -f text --where '>= 3' --rest rest.txt
+expect 'the rest' '1 0 0' cat rest.txt
+expect_stdin 'partition, rest to standard output' '3 1 0 7 0 4' '1 0 0' "$tool" partition -f text --where '>= 3' --rest - --chunk 16 - kept.txt
+expect 'the kept' '3 7 4' cat kept.txt
 expect_stdin 'sort' '3 -1 0 7 0 4' '-1 0 0 3 4 7' "$tool" sort -f text
 expect_stdin 'sort, descending' '3 -1 0 7 0 4' '7 4 3 0 0 -1' "$tool" sort -f text --descending
 expect_stdin 'sort, low memory' '3 -1 0 7 0 4' '-1 0 0 3 4 7' "$tool" sort -f text --low-memory
@@ -205,6 +212,8 @@ for chunk in 8 1000 4K 16M; do
     verdict "compact of many, chunk $chunk" $?
     "$tool" partition --chunk $chunk --where '>= 1000' -t i64 --out-format text many.i64 | cmp -s - partition.wanted
     verdict "partition of many, chunk $chunk" $?
+    "$tool" partition --chunk $chunk --where '>= 1000' -t i64 --rest rest.txt many.i64 large.txt && cat large.txt rest.txt | cmp -s - partition.wanted
+    verdict "partition of many in two, chunk $chunk" $?
     "$tool" sort --chunk $chunk -t i64 --out-format text many.i64 | cmp -s - sort.wanted
     verdict "sort of many, chunk $chunk" $?
     cat many.i64 | "$tool" sort --chunk $chunk -t i64 -r --out-format text | cmp -s - sort-r.wanted

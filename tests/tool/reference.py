@@ -102,6 +102,8 @@ def test_compact():
             kept, others = [values[i] for i in indices], [x for x in values if not keep(x)]
             expect(f'compact {args}', ['compact', *args, path('in')], pack(type_, kept))
             expect(f'partition {args}', ['partition', *args, path('in'), path('out')], pack(type_, kept + others), out='out')
+            expect(f'partition {args} --rest', ['partition', *args, '--rest', path('rest'), path('in')], pack(type_, kept))
+            check(f'partition {args}, the rest', get('rest') == pack(type_, others))
             if number % 5 == 0:
                 expect(f'compact {args} --indices', ['compact', *args, '--indices', path('in')], pack('u64', indices))
                 expect(f'compact {args} u32', ['compact', *args, '--indices', '--index-type', 'u32', path('in')], pack('u32', indices))
