@@ -25,16 +25,17 @@ extern "C" {
 /* ---- axes -------------------------------------------------------------------------------------------------------------------- */
 
 /* X(enumerator, name) */
-#define PRIMITIVE_TABLE(X)            \
-    X(SCAN, "scan")                   \
-    X(COMPACT, "compact")             \
-    X(COMPACT_FLAGS, "compact_flags") \
-    X(PARTITION, "partition")         \
-    X(SORT, "sort")                   \
-    X(SORT_PAIRS, "sort_pairs")       \
-    X(UTF8_DECODE, "utf8_decode")     \
-    X(UTF8_ENCODE, "utf8_encode")     \
-    X(UTF8_VALIDATE, "utf8_validate") \
+#define PRIMITIVE_TABLE(X)              \
+    X(SCAN, "scan")                     \
+    X(COMPACT, "compact")               \
+    X(COMPACT_FLAGS, "compact_flags")   \
+    X(PARTITION, "partition")           \
+    X(PARTITION_COPY, "partition_copy") \
+    X(SORT, "sort")                     \
+    X(SORT_PAIRS, "sort_pairs")         \
+    X(UTF8_DECODE, "utf8_decode")       \
+    X(UTF8_ENCODE, "utf8_encode")       \
+    X(UTF8_VALIDATE, "utf8_validate")   \
     X(UTF8_COUNT, "utf8_count")
 
 /* Of elements. few: fifty values; runs: kept and dropped elements in runs of a few hundred.
@@ -82,7 +83,7 @@ struct point {
 const char *primitive_name(enum primitive primitive);
 const char *distribution_name(enum distribution distribution);
 size_t point_item_nbytes(const struct point *point);
-bool point_selects(const struct point *point);  /* compact, compact_flags, partition */
+bool point_selects(const struct point *point);  /* compact, compact_flags, partition, partition_copy */
 bool point_sorts(const struct point *point);    /* sort, sort_pairs */
 bool point_is_text(const struct point *point);  /* utf8_* */
 bool point_converts(const struct point *point); /* utf8_decode, utf8_encode */
@@ -95,8 +96,8 @@ bool point_makes_sense(const struct point *point);
 /* X(enumerator, option, help): options. Source, algorithm and backend select within a grid, the others replace its axis. */
 #define AXIS_TABLE(X)                                                                                         \
     X(AXIS_PRIMITIVE, "primitive",                                                                            \
-      "scan, compact, compact_flags, partition, sort, sort_pairs, utf8_decode, utf8_encode, utf8_validate, "  \
-      "utf8_count")                                                                                           \
+      "scan, compact, compact_flags, partition, partition_copy (to two arrays), sort, sort_pairs, "           \
+      "utf8_decode, utf8_encode, utf8_validate, utf8_count")                                                  \
     X(AXIS_SOURCE, "source", "ladder: the rungs of the ladder; calls: the library and its peers, closer")     \
     X(AXIS_ALGORITHM, "algorithm", "only these, as upsweep, cub, naive, std::sort")                           \
     X(AXIS_BACKEND, "backend", "cpu, cuda")                                                                   \
@@ -222,7 +223,7 @@ uint64_t text_convert(void *out, upsweep_encoding encoding, const uint8_t *text,
 
 /* Is data->out (with values_out and count) the right answer to data->in? If not, a sentence in error.
  * count: elements kept; code units written, code points counted, or 1 for good text; else n.
- * reversed_rest: a partition may leave the rejected elements in reverse order, as CUB does. */
+ * reversed_rest: a partition may leave the rejected elements in one array with the kept ones, in reverse order, as CUB does. */
 bool check_result(const struct data *data, const struct point *point, uint64_t count, bool reversed_rest, char error[256]);
 bool check_text(const struct data *data, const struct point *point, uint64_t count, char error[256]);
 

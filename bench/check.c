@@ -127,13 +127,14 @@ static void count_kept(void *arg, uint32_t block, uint64_t first, uint64_t last)
 
 static void check_places(void *arg, uint32_t block, uint64_t first, uint64_t last) {
     struct checking *c = arg;
-    const bool both = c->point->primitive == PARTITION;
+    const bool two = c->point->primitive == PARTITION_COPY, both = two || c->point->primitive == PARTITION;
+    const uint64_t n = c->point->n, rest_at = two ? n : c->data->kept;
     uint64_t next_kept = c->before.bits[block];
     for (uint64_t i = first; i < last; i++) {
         const bool kept = is_kept(c, i);
         if (!kept && !both) continue;
         const uint64_t rejected = i - next_kept;
-        const uint64_t rest = c->reversed_rest ? c->point->n - 1 - rejected : c->data->kept + rejected;
+        const uint64_t rest = c->reversed_rest ? n - 1 - rejected : rest_at + rejected;
         const uint64_t place = kept ? next_kept : rest;
         if (load(c->data->out, place, c->nbytes) != load(c->data->in, i, c->nbytes)) note_wrong(c, block, place);
         next_kept += kept;

@@ -22,7 +22,7 @@ size_t point_item_nbytes(const struct point *point) { return upsweep_type_nbytes
 bool point_sorts(const struct point *point) { return point->primitive == SORT || point->primitive == SORT_PAIRS; }
 bool point_is_text(const struct point *point) { return point->primitive >= UTF8_DECODE; }
 bool point_converts(const struct point *point) { return point->primitive == UTF8_DECODE || point->primitive == UTF8_ENCODE; }
-bool point_selects(const struct point *point) { return point->primitive >= COMPACT && point->primitive <= PARTITION; }
+bool point_selects(const struct point *point) { return point->primitive >= COMPACT && point->primitive <= PARTITION_COPY; }
 
 static bool stops_at_errors(const struct point *point) {
     return point->primitive == UTF8_VALIDATE || (point_converts(point) && point->mode == UPSWEEP_STRICT);
@@ -171,9 +171,10 @@ static bool make_elements(struct data *data) {
     const struct point *point = &data->point;
     const size_t n = (size_t)point->n, nbytes = n * point_item_nbytes(point);
     data->nitems = point->n;
-    data->in_nbytes = data->out_nbytes = nbytes;
+    data->in_nbytes = nbytes;
+    data->out_nbytes = point->primitive == PARTITION_COPY ? 2 * nbytes : nbytes; /* one array behind the other */
     data->in = have_room(data, IN, nbytes);
-    data->out = have_room(data, OUT, nbytes);
+    data->out = have_room(data, OUT, data->out_nbytes);
     if (data->in == NULL || data->out == NULL) return false;
     if (point->primitive == COMPACT_FLAGS && (data->flags = have_room(data, FLAGS, n)) == NULL) return false;
     if (point->primitive == SORT_PAIRS) {

@@ -80,6 +80,7 @@ typedef cudaError_t queue_function(struct call *call, struct temporary *t);
     X(COMPACT, compact, UPSWEEP_I32, int32_t)             \
     X(COMPACT_FLAGS, compact_flags, UPSWEEP_I32, int32_t) \
     X(PARTITION, partition, UPSWEEP_I32, int32_t)         \
+    X(PARTITION_COPY, partition, UPSWEEP_I32, int32_t)    \
     X(SORT, sort, UPSWEEP_U8, uint8_t)                    \
     X(SORT, sort, UPSWEEP_U16, uint16_t)                  \
     X(SORT, sort, UPSWEEP_U32, uint32_t)                  \
@@ -146,7 +147,8 @@ const struct subject *cuda_peer_at(size_t index) {
     const enum primitive primitive = static_cast<enum primitive>(index);
     const uint32_t params = primitive == SORT || primitive == SORT_PAIRS ? LADDER_NUM_BITS : 0;
     /* algorithm, primitive, backend, types, params, reversed_rest, peer, open, run, close, rung */
-    subjects[index] = {"cub",       primitive, LADDER_CUDA, types_of(primitive), params, primitive == PARTITION,
-                       cub_version, open_cub,  run_cub,     close_cub,           NULL};
+    subjects[index] = {
+        "cub",       primitive, LADDER_CUDA, types_of(primitive), params, primitive == PARTITION || primitive == PARTITION_COPY,
+        cub_version, open_cub,  run_cub,     close_cub,           NULL};
     return &subjects[index];
 }

@@ -22,6 +22,9 @@ struct serially {
     template <class T> static T *copy_if(const T *in, T *out, uint64_t n) {
         return std::copy_if(in, in + n, out, [](T x) { return x != T(0); });
     }
+    template <class T> static T *partition_copy(const T *in, T *out, T *rest, uint64_t n) {
+        return std::partition_copy(in, in + n, out, rest, [](T x) { return x != T(0); }).first;
+    }
     template <class T> static void sort(T *out, uint64_t n) { std::sort(out, out + n); }
 };
 
@@ -33,6 +36,9 @@ struct in_parallel {
     template <class T> static T *copy_if(const T *in, T *out, uint64_t n) {
         return std::copy_if(std::execution::par_unseq, in, in + n, out, [](T x) { return x != T(0); });
     }
+    template <class T> static T *partition_copy(const T *in, T *out, T *rest, uint64_t n) {
+        return std::partition_copy(std::execution::par_unseq, in, in + n, out, rest, [](T x) { return x != T(0); }).first;
+    }
     template <class T> static void sort(T *out, uint64_t n) { std::sort(std::execution::par_unseq, out, out + n); }
 };
 #endif
@@ -43,6 +49,7 @@ template <class Policy, class T> static bool run_typed(struct call *call) {
     const uint64_t n = call->point.n;
     if (call->point.primitive == SCAN) Policy::scan(in, out, n);
     if (call->point.primitive == COMPACT) *call->count = static_cast<uint64_t>(Policy::copy_if(in, out, n) - out);
+    if (call->point.primitive == PARTITION_COPY) *call->count = static_cast<uint64_t>(Policy::partition_copy(in, out, out + n, n) - out);
     if (call->point.primitive == SORT) {
         std::copy(in, in + n, out);
         Policy::sort(out, n);
@@ -121,10 +128,13 @@ static const uint32_t sorted =
 static const struct subject subjects[] = {
     {"std::exclusive_scan", SCAN, LADDER_CPU, scanned, 0, false, std_version, open_nothing, run_serially, close_nothing, nullptr},
     {"std::copy_if", COMPACT, LADDER_CPU, scanned, 0, false, std_version, open_nothing, run_serially, close_nothing, nullptr},
+    {"std::partition_copy", PARTITION_COPY, LADDER_CPU, scanned, 0, false, std_version, open_nothing, run_serially, close_nothing, nullptr},
     {"std::sort", SORT, LADDER_CPU, sorted, 0, false, std_version, open_nothing, run_serially, close_nothing, nullptr},
 #ifdef BENCH_HAVE_TBB
     {"tbb-exclusive_scan", SCAN, LADDER_CPU, scanned, LADDER_THREADS, false, tbb_version, open_tbb, run_in_parallel, close_tbb, nullptr},
     {"tbb-copy_if", COMPACT, LADDER_CPU, scanned, LADDER_THREADS, false, tbb_version, open_tbb, run_in_parallel, close_tbb, nullptr},
+    {"tbb-partition_copy", PARTITION_COPY, LADDER_CPU, scanned, LADDER_THREADS, false, tbb_version, open_tbb, run_in_parallel, close_tbb,
+     nullptr},
     {"tbb-sort", SORT, LADDER_CPU, sorted, LADDER_THREADS, false, tbb_version, open_tbb, run_in_parallel, close_tbb, nullptr},
 #endif
 };
