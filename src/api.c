@@ -240,31 +240,43 @@ static upsweep_status run_utf8(upsweep_context *ctx, struct utf8_args *a, const 
     return ctx->backend->utf8(ctx, a);
 }
 
-static upsweep_status convert(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
-                              const upsweep_utf8_options *options, bool decode) {
-    const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL && few->utf8(ctx, out, capacity, report, in, n, options, decode)) return UPSWEEP_OK;
+upsweep_status utf8_convert_any(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                const upsweep_utf8_options *options, bool decode) {
     struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
     return run_utf8(ctx, &args, options, decode);
 }
 
+upsweep_status utf8_measure_any(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_on_error on_error) {
+    const upsweep_utf8_options options = {.on_error = on_error};
+    return utf8_convert_any(ctx, NULL, 0, report, in, n, &options, true);
+}
+
 upsweep_status upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    return convert(ctx, out, capacity, report, in, n, options, true);
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL) return few->utf8_decode(ctx, out, capacity, report, in, n, options);
+    return utf8_convert_any(ctx, out, capacity, report, in, n, options, true);
 }
 
 upsweep_status upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    return convert(ctx, out, capacity, report, in, n, options, false);
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL) return few->utf8_encode(ctx, out, capacity, report, in, n, options);
+    return utf8_convert_any(ctx, out, capacity, report, in, n, options, false);
+}
+
+static upsweep_status measure(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_on_error on_error) {
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL) return few->utf8_measure(ctx, report, in, n, on_error);
+    return utf8_measure_any(ctx, report, in, n, on_error);
 }
 
 upsweep_status upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {
-    const upsweep_utf8_options strict = {.on_error = UPSWEEP_STRICT};
-    return upsweep_utf8_decode(ctx, NULL, 0, report, in, n, &strict);
+    return measure(ctx, report, in, n, UPSWEEP_STRICT);
 }
 
 upsweep_status upsweep_utf8_count(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {
-    return upsweep_utf8_decode(ctx, NULL, 0, report, in, n, NULL);
+    return measure(ctx, report, in, n, UPSWEEP_REPLACE);
 }
 
 upsweep_status upsweep_utf8_read_report(upsweep_context *ctx, upsweep_utf8_report *host_report, const upsweep_utf8_report *report) {

@@ -1,7 +1,7 @@
 /* backend.c: the CPU backend's vtable: host memory, a pool of threads, and the primitives of scan.c, compact.c, sort.c and
  * utf8.c. */
 #define _DEFAULT_SOURCE /* madvise */
-#include "cpu.h"
+#include "utf8_kernels.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +56,8 @@ static upsweep_status open_cpu(upsweep_context *ctx, int64_t index) {
     TRY(count_threads(ctx, index, &nthreads));
     struct cpu_impl *impl = context_host_alloc(&ctx->options, sizeof *impl);
     if (impl == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory for a CPU context");
-    *impl = (struct cpu_impl){.isa = cpu_isa_best(), .nthreads = nthreads};
+    const enum cpu_isa isa = cpu_isa_best();
+    *impl = (struct cpu_impl){.isa = isa, .utf8 = cpu_utf8_kernels(isa), .nthreads = nthreads};
     ctx->impl = impl;
     if (nthreads == 1 || ctx->options.parallel_for != NULL) return UPSWEEP_OK;
     upsweep_status status;

@@ -24,6 +24,7 @@ void cpu_pool_close(struct cpu_pool *pool);
 
 struct cpu_impl {
     enum cpu_isa isa;
+    const struct utf8_kernels *utf8; /* of that set (utf8_kernels.h) */
     uint32_t nthreads;
     struct cpu_pool *pool; /* NULL with one thread or with the caller's executor */
 };

@@ -64,66 +64,104 @@ static bool sort_few(upsweep_context *ctx, void *out, const void *in, uint64_t n
 
 /* ---- text -------------------------------------------------------------------------------------------------------------------- */
 
-/* A conversion with plain options, whose output has room for all that the text can become. */
-struct conversion {
-    upsweep_encoding from, to;
-    upsweep_on_error on_error;
-};
+ALWAYS_INLINE bool is_report(const upsweep_utf8_report *report) { return is_array(report, sizeof *report, sizeof(uint64_t)); }
 
-ALWAYS_INLINE bool read_options(struct conversion *c, const upsweep_utf8_options *o, bool decode) {
-    upsweep_encoding other = UPSWEEP_UTF32;
-    c->on_error = UPSWEEP_REPLACE;
-    if (o != NULL) {
-        other = o->encoding;
-        c->on_error = o->on_error;
-        if ((uint32_t)other >= UPSWEEP_UTF8 || (uint32_t)c->on_error > UPSWEEP_STRICT || (o->more | o->skip_bom) != 0 || o->map != NULL)
-            return false;
-    }
-    c->from = decode ? UPSWEEP_UTF8 : other;
-    c->to = decode ? other : UPSWEEP_UTF8;
-    return true;
+/* An array that the report is no part of. */
+ALWAYS_INLINE bool is_text(const void *p, uint64_t nbytes, size_t unit_nbytes, const upsweep_utf8_report *report) {
+    return is_array(p, nbytes, unit_nbytes) && is_apart(p, nbytes, report, sizeof *report);
 }
 
-ALWAYS_INLINE bool text_is_good(const upsweep_context *ctx, const struct conversion *c, const void *out, uint64_t capacity,
-                                const upsweep_utf8_report *report, const void *in, uint64_t n) {
-    if (n - 1 >= FEW_UNITS || ctx->scratch_is_callers) return false;
-    const uint64_t in_nbytes = n * encoding_nbytes(c->from), out_nbytes = capacity * encoding_nbytes(c->to);
-    if (!is_array(in, in_nbytes, encoding_nbytes(c->from)) || !is_array(report, sizeof *report, sizeof(uint64_t))) return false;
-    if (!is_apart(in, in_nbytes, report, sizeof *report)) return false;
-    if (out == NULL) return capacity == 0 && c->from == UPSWEEP_UTF8;
-    const uint64_t most = c->from == UPSWEEP_UTF8 ? n : c->from == UPSWEEP_UTF32 ? 4 * n : 3 * n;
-    return capacity >= most && capacity <= UINT32_MAX && is_array(out, out_nbytes, encoding_nbytes(c->to)) &&
-           is_apart(out, out_nbytes, in, in_nbytes) && is_apart(out, out_nbytes, report, sizeof *report);
+ALWAYS_INLINE bool are_plain(const upsweep_utf8_options *o) {
+    return (uint32_t)o->encoding < UPSWEEP_UTF8 && (uint32_t)o->on_error <= UPSWEEP_STRICT &&
+           (o->more | o->skip_bom | (uintptr_t)o->map) == 0;
 }
 
-/* The code units that the text becomes, with or without output. */
-ALWAYS_INLINE uint64_t run_kernel(const upsweep_context *ctx, const struct conversion *c, void *out, const void *in, size_t n,
-                                  struct utf8_bad *bad) {
-    const struct utf8_kernels *kernels = cpu_utf8_kernels(ctx);
-    const bool replace = c->on_error == UPSWEEP_REPLACE;
-    if (c->from != UPSWEEP_UTF8) return kernels->encode[c->from](out, in, n, replace, bad);
-    if (out != NULL) return kernels->decode[c->to](out, in, n, replace, bad);
-    const struct utf8_good good = kernels->measure(in, n, bad);
-    return good.sequences + (c->to == UPSWEEP_UTF32 ? 0 : good.of_4) + (replace ? bad->sequences : 0);
+/* Few code units, and room for all that they can become. */
+ALWAYS_INLINE bool are_texts(const upsweep_context *ctx, const void *out, uint64_t capacity, const upsweep_utf8_report *report,
+                             const void *in, uint64_t n, upsweep_encoding other, bool decode) {
+    const unsigned shift = other == UPSWEEP_UTF32 ? 2 : 1, in_shift = decode ? 0 : shift, out_shift = decode ? shift : 0;
+    const uint64_t most = decode ? n : other == UPSWEEP_UTF32 ? 4 * n : 3 * n;
+    const uint64_t in_nbytes = n << in_shift, out_nbytes = capacity << out_shift;
+    if (n - 1 >= FEW_UNITS || capacity - most > UINT32_MAX || ctx->scratch_is_callers || !is_report(report)) return false;
+    return is_text(in, in_nbytes, (size_t)1 << in_shift, report) && is_text(out, out_nbytes, (size_t)1 << out_shift, report) &&
+           is_apart(out, out_nbytes, in, in_nbytes);
 }
 
-static bool utf8_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
-                     const upsweep_utf8_options *options, bool decode) {
-    struct conversion c;
-    if (!read_options(&c, options, decode) || !text_is_good(ctx, &c, out, capacity, report, in, n)) return false;
-    struct utf8_bad bad = UTF8_NONE_BAD;
-    const uint64_t units = run_kernel(ctx, &c, out, in, (size_t)n, &bad);
-    const bool is_bad = bad.first != SIZE_MAX;
-    if (is_bad && c.on_error == UPSWEEP_STRICT) return false; /* what comes before the error is to be converted alone */
+/* Writes the report of all of in [n], which has become `units` code units. */
+ALWAYS_INLINE void write_report(upsweep_utf8_report *report, uint64_t units, uint64_t written, const void *in, uint64_t n,
+                                upsweep_encoding from, const struct utf8_bad *bad) {
+    const bool is_bad = __builtin_expect(bad->first != SIZE_MAX, 0);
     report->needed = units;
-    report->written = out != NULL ? units : 0;
+    report->written = written;
     report->consumed = n;
-    report->bad_sequences = bad.sequences;
-    report->bad_units = bad.units;
-    report->error_at = is_bad ? bad.first : UINT64_MAX;
-    report->error = is_bad ? (uint32_t)cpu_utf8_error(in, n, c.from, bad.first) : UPSWEEP_TEXT_GOOD;
+    report->bad_sequences = bad->sequences;
+    report->bad_units = bad->units;
+    report->error_at = is_bad ? bad->first : UINT64_MAX;
+    report->error = is_bad ? (uint32_t)cpu_utf8_error(in, n, from, bad->first) : UPSWEEP_TEXT_GOOD;
     report->status = UPSWEEP_OK;
+}
+
+/* Strict, and there is an error: what comes before it is to be converted alone. */
+ALWAYS_INLINE bool stops(upsweep_on_error on_error, const struct utf8_bad *bad) {
+    return __builtin_expect(on_error == UPSWEEP_STRICT && bad->first != SIZE_MAX, 0);
+}
+
+static const upsweep_utf8_options default_options;
+
+ALWAYS_INLINE upsweep_status convert_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                         uint64_t n, const upsweep_utf8_options *o, const bool decode) {
+    if (o == NULL) o = &default_options;
+    if (!are_plain(o) || !are_texts(ctx, out, capacity, report, in, n, o->encoding, decode))
+        return utf8_convert_any(ctx, out, capacity, report, in, n, o, decode);
+    const struct utf8_kernels *kernels = cpu_impl(ctx)->utf8;
+    const bool replace = o->on_error == UPSWEEP_REPLACE;
+    struct utf8_bad bad = UTF8_NONE_BAD;
+    const uint64_t units = decode ? kernels->decode[o->encoding](out, in, (size_t)n, replace, &bad)
+                                  : kernels->encode[o->encoding](out, in, (size_t)n, replace, &bad);
+    if (stops(o->on_error, &bad)) return utf8_convert_any(ctx, out, capacity, report, in, n, o, decode);
+    write_report(report, units, units, in, n, decode ? UPSWEEP_UTF8 : o->encoding, &bad);
+    return UPSWEEP_OK;
+}
+
+/* The same without output, from UTF-8: false if the long way is to be gone. */
+ALWAYS_INLINE bool measure_few(const upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_encoding to,
+                               upsweep_on_error on_error) {
+    if (n - 1 >= FEW_UNITS || ctx->scratch_is_callers || !is_report(report) || !is_text(in, n, 1, report)) return false;
+    struct utf8_bad bad = UTF8_NONE_BAD;
+    const struct utf8_good good = cpu_impl(ctx)->utf8->measure(in, (size_t)n, &bad);
+    if (stops(on_error, &bad)) return false;
+    const uint64_t nreplaced = on_error == UPSWEEP_REPLACE ? bad.sequences : 0;
+    write_report(report, good.sequences + (to == UPSWEEP_UTF32 ? 0 : good.of_4) + nreplaced, 0, in, n, UPSWEEP_UTF8, &bad);
     return true;
 }
 
-const struct short_cuts cpu_short_cuts = {.scan = scan_few, .compact = compact_few, .sort = sort_few, .utf8 = utf8_few};
+static upsweep_status utf8_measure_few(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                       upsweep_on_error on_error) {
+    if (measure_few(ctx, report, in, n, UPSWEEP_UTF32, on_error)) return UPSWEEP_OK;
+    return utf8_measure_any(ctx, report, in, n, on_error);
+}
+
+NOT_INLINE upsweep_status decode_to_none(upsweep_context *ctx, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                         const upsweep_utf8_options *o) {
+    if (o == NULL) o = &default_options;
+    if (capacity == 0 && are_plain(o) && measure_few(ctx, report, in, n, o->encoding, o->on_error)) return UPSWEEP_OK;
+    return utf8_convert_any(ctx, NULL, capacity, report, in, n, o, true);
+}
+
+static upsweep_status utf8_decode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                      uint64_t n, const upsweep_utf8_options *options) {
+    if (out == NULL) return decode_to_none(ctx, capacity, report, in, n, options);
+    return convert_few(ctx, out, capacity, report, in, n, options, true);
+}
+
+static upsweep_status utf8_encode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                      uint64_t n, const upsweep_utf8_options *options) {
+    return convert_few(ctx, out, capacity, report, in, n, options, false);
+}
+
+const struct short_cuts cpu_short_cuts = {.scan = scan_few,
+                                          .compact = compact_few,
+                                          .sort = sort_few,
+                                          .utf8_decode = utf8_decode_few,
+                                          .utf8_encode = utf8_encode_few,
+                                          .utf8_measure = utf8_measure_few};

@@ -58,6 +58,9 @@ enum { UPSWEEP_TYPE_TABLE(TYPE_OF_NAME) };
 /* Loops that take an operator as a constant argument and must be copied for it. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+/* What is set up and saved for them, their callers' other ways need not wait for. */
+#define NOT_INLINE static __attribute__((noinline))
+
 /* Set bits of a word. Compilers know these steps, and take the instruction where there is one; where there is none, gcc turns its own
  * __builtin_popcountll() into a call. */
 ALWAYS_INLINE uint64_t popcount_64(uint64_t x) {

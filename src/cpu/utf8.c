@@ -338,7 +338,7 @@ upsweep_status cpu_utf8(upsweep_context *ctx, const struct utf8_args *args) {
     struct findings found = {.error_at = NOWHERE};
     struct utf8_run run = {
         .args = args,
-        .kernels = cpu_utf8_kernels(ctx),
+        .kernels = cpu_impl(ctx)->utf8,
         .flush = args->n >= STREAM_UNITS ? cpu_kernels(ctx)->stream_copy : plain_copy,
         .in = args->n > 0 ? args->in : &no_text,
         .nskipped = bom_units(args),

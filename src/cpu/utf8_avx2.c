@@ -167,7 +167,7 @@ ALWAYS_INLINE size_t store_threes(unsigned char *out, const uint8_t *p, upsweep_
  * of code units. */
 ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_t owned, bool whole, bool replace, struct utf8_bad *bad,
                                    size_t at, upsweep_encoding to) {
-    const struct utf8_ends ends = utf8_find_ends(classify(p));
+    const struct utf8_ends ends = utf8_find_ends(classify(p), (struct utf8_place){false, false});
     const bool has_top = to == UPSWEEP_UTF32 && ends.of_4 != 0;
     uint64_t emit = ends.ascii | ends.of_2 | ends.of_3 | ends.of_4;
     const uint64_t threes = ends.of_3 & owned, phase = threes != 0 ? (uint64_t)__builtin_ctzll(threes) - UTF8_BEFORE : 0;

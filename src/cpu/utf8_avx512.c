@@ -12,7 +12,8 @@
  *
  * Assembling code points where they stand costs a few operations a window; to gather their bytes behind the compression, 16 at a time, took
  * seven operations for each 16. A surrogate pair is two code units that end one byte apart, so UTF-16 needs no second expansion.
- * Where a text begins and ends, and where its room does, loads and stores are masked, so nothing beside it is touched.
+ * Where a text begins, what is before it is shifted in; the last window ends where the text does and leaves out what has been written;
+ * stores are masked where the room may end: nothing beside text and room is touched.
  * Encoding is in utf8_avx512_encode.c, counting in utf8_avx512_measure.c.
  *
  * Source: Keiser and Lemire, Validating UTF-8 in less than one instruction per byte, 2021; Clausecker and Lemire, Transcoding Unicode
@@ -79,19 +80,25 @@ static const char weave_le[64] __attribute__((aligned(64))) = {SIXTEEN(PAIR_LE, 
 static const char weave_be[64] __attribute__((aligned(64))) = {SIXTEEN(PAIR_BE, 0), SIXTEEN(PAIR_BE, 16)};
 static const char weave_quads[64] __attribute__((aligned(64))) = {SIXTEEN(QUAD, 0)};
 
-/* The bits of the first k of 64 units. */
-ALWAYS_INLINE uint64_t first_units(unsigned k) { return k < 64 ? ((uint64_t)1 << k) - 1 : ~(uint64_t)0; }
+/* Writes a half or a quarter of 64 code units of which the first k are there. exact: nothing past those, else a full vector. */
+ALWAYS_INLINE void store_units(uint16_t *out, __m512i units, unsigned half, size_t k, bool exact) {
+    if (exact)
+        _mm512_mask_storeu_epi16(out + 32 * half, (__mmask32)(first_bits(k) >> 32 * half), units);
+    else
+        _mm512_storeu_si512(out + 32 * half, units);
+}
 
-/* exact: nothing is written past the k units; else full vectors are. */
+ALWAYS_INLINE void store_codes(uint32_t *out, __m512i codes, unsigned quarter, size_t k, bool exact) {
+    if (exact)
+        _mm512_mask_storeu_epi32(out + 16 * quarter, (__mmask16)(first_bits(k) >> 16 * quarter), codes);
+    else
+        _mm512_storeu_si512(out + 16 * quarter, codes);
+}
+
 ALWAYS_INLINE void store_utf16(uint16_t *out, __m512i low, __m512i high, unsigned k, bool big_endian, bool exact) {
     const __m512i at = load(big_endian ? weave_be : weave_le);
-    for (unsigned half = 0; half < (k > 32 ? 2 : 1); half++) {
-        const __m512i units = _mm512_permutex2var_epi8(low, _mm512_add_epi8(at, bytes_of((int)(32 * half))), high);
-        if (exact)
-            _mm512_mask_storeu_epi16(out + 32 * half, (__mmask32)(first_units(k) >> 32 * half), units);
-        else
-            _mm512_storeu_si512(out + 32 * half, units);
-    }
+    for (unsigned half = 0; half < (k > 32 ? 2 : 1); half++)
+        store_units(out, _mm512_permutex2var_epi8(low, _mm512_add_epi8(at, bytes_of((int)(32 * half))), high), half, k, exact);
 }
 
 ALWAYS_INLINE __m512i weave_utf32(struct planes planes, unsigned quarter, bool has_top) {
@@ -102,37 +109,35 @@ ALWAYS_INLINE __m512i weave_utf32(struct planes planes, unsigned quarter, bool h
 
 ALWAYS_INLINE void store_utf32(uint32_t *out, struct planes planes, unsigned k, bool has_top, bool exact) {
     /* Two quarters suffice for 32; but that is what a window of Russian comes to, now more, now less. */
-    for (unsigned quarter = 0; quarter < (k > 27 ? 4 : 2); quarter++) {
-        const __m512i codes = weave_utf32(planes, quarter, has_top);
-        if (exact)
-            _mm512_mask_storeu_epi32(out + 16 * quarter, (__mmask16)(first_units(k) >> 16 * quarter), codes);
-        else
-            _mm512_storeu_si512(out + 16 * quarter, codes);
-    }
+    for (unsigned quarter = 0; quarter < (k > 27 ? 4 : 2); quarter++)
+        store_codes(out, weave_utf32(planes, quarter, has_top), quarter, k, exact);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------------------- */
 
-/* 64 bytes of ASCII. */
-ALWAYS_INLINE void store_ascii(void *out, __m512i b, upsweep_encoding to) {
+/* The first n of 64 bytes of ASCII; exact: nothing past them, else all. */
+ALWAYS_INLINE void store_ascii(void *out, __m512i b, size_t n, upsweep_encoding to, bool exact) {
     if (to != UPSWEEP_UTF32) {
-        uint16_t *units = out;
         const __m512i first = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(b)), last = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(b, 1));
-        _mm512_storeu_si512(units, to == UPSWEEP_UTF16BE ? _mm512_slli_epi16(first, 8) : first);
-        _mm512_storeu_si512(units + 32, to == UPSWEEP_UTF16BE ? _mm512_slli_epi16(last, 8) : last);
+        store_units(out, to == UPSWEEP_UTF16BE ? _mm512_slli_epi16(first, 8) : first, 0, n, exact);
+        if (n > 32) store_units(out, to == UPSWEEP_UTF16BE ? _mm512_slli_epi16(last, 8) : last, 1, n, exact);
         return;
     }
-    uint32_t *codes = out;
-    _mm512_storeu_si512(codes, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(b)));
-    _mm512_storeu_si512(codes + 16, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 1)));
-    _mm512_storeu_si512(codes + 32, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 2)));
-    _mm512_storeu_si512(codes + 48, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 3)));
+    store_codes(out, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(b)), 0, n, exact);
+    if (n > 16) store_codes(out, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 1)), 1, n, exact);
+    if (n > 32) store_codes(out, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 2)), 2, n, exact);
+    if (n > 48) store_codes(out, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 3)), 3, n, exact);
 }
+
+/* Of a text: all, its beginning, what lies within, that after an ill-formed sequence, its end. Where it ends, so may the room in `out`. */
+enum part { WHOLE, FIRST, INNER, WARY, LAST };
 
 /* A window at place at - UTF8_BEFORE, of which the bits `owned` count; returns the number of code units. */
 ALWAYS_INLINE size_t decode_window(void *out, struct window w, uint64_t owned, bool replace, struct utf8_bad *bad, size_t at,
-                                   upsweep_encoding to, bool exact, bool wary, bool *is_bad) {
-    const struct utf8_ends ends = wary ? utf8_find_any_ends(classify(&w)) : utf8_find_ends(classify(&w));
+                                   upsweep_encoding to, enum part part, bool *is_bad) {
+    const struct utf8_place place = {part == WHOLE || part == FIRST, part == WHOLE || part == LAST};
+    const bool exact = place.ends, wary = part == WARY;
+    const struct utf8_ends ends = wary ? utf8_find_any_ends(classify(&w)) : utf8_find_ends(classify(&w), place);
     struct planes planes = assemble(&w, &ends);
     *is_bad = wary ? utf8_take_any_bad(bad, &ends, owned, at) : utf8_take_bad(bad, &ends, owned, at);
     uint64_t emit = ends.ascii | ends.of_2 | ends.of_3 | ends.of_4;
@@ -161,30 +166,13 @@ ALWAYS_INLINE size_t decode_window(void *out, struct window w, uint64_t owned, b
     return k;
 }
 
-/* The window at i, which may reach beyond either end of in [n]. */
-ALWAYS_INLINE size_t decode_edge(void *out, const uint8_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad,
-                                 upsweep_encoding to) {
-    bool is_bad;
-    return decode_window(out, load_window_within(in, n, (ptrdiff_t)i - UTF8_BEFORE), utf8_owned(n - i), replace, bad, i, to, true, false,
-                         &is_bad);
-}
-
-/* n < 64 bytes of ASCII. */
-ALWAYS_INLINE void store_some_ascii(void *out, __m512i b, size_t n, upsweep_encoding to) {
-    const struct planes planes = {b, _mm512_setzero_si512(), _mm512_setzero_si512()};
-    if (to == UPSWEEP_UTF32)
-        store_utf32(out, planes, (unsigned)n, false, true);
-    else
-        store_utf16(out, planes.low, planes.high, (unsigned)n, to == UPSWEEP_UTF16BE, true);
-}
-
 ALWAYS_INLINE unsigned char *decode_warily_to(unsigned char *end, const uint8_t *in, size_t *at, size_t n, bool replace,
                                               struct utf8_bad *bad, upsweep_encoding to) {
     const uint64_t owned = UTF8_OWNED_BITS << UTF8_BEFORE;
     size_t i = *at;
     bool is_bad;
     for (uint32_t recent = UTF8_WARY; recent != 0 && i + 64 <= n; i += UTF8_OWNED) {
-        const size_t k = decode_window(end, load_window(in + i - UTF8_BEFORE), owned, replace, bad, i, to, false, true, &is_bad);
+        const size_t k = decode_window(end, load_window(in + i - UTF8_BEFORE), owned, replace, bad, i, to, WARY, &is_bad);
         end += k * (to == UPSWEEP_UTF32 ? 4 : 2);
         recent = recent >> 1 | (is_bad ? UTF8_WARY : 0);
     }
@@ -194,53 +182,115 @@ ALWAYS_INLINE unsigned char *decode_warily_to(unsigned char *end, const uint8_t 
 
 /* Behind an ill-formed sequence at *at: without a branch on whether a window is good, until some in a row have been. Apart from decode(),
  * whose loop is a tenth slower with this in it. Returns where the output ends. */
-static __attribute__((noinline)) unsigned char *decode_warily(unsigned char *end, const uint8_t *in, size_t *at, size_t n, bool replace,
-                                                              struct utf8_bad *bad, upsweep_encoding to) {
+NOT_INLINE unsigned char *decode_warily(unsigned char *end, const uint8_t *in, size_t *at, size_t n, bool replace, struct utf8_bad *bad,
+                                        upsweep_encoding to) {
     if (to == UPSWEEP_UTF16LE) return decode_warily_to(end, in, at, n, replace, bad, UPSWEEP_UTF16LE);
     if (to == UPSWEEP_UTF16BE) return decode_warily_to(end, in, at, n, replace, bad, UPSWEEP_UTF16BE);
     return decode_warily_to(end, in, at, n, replace, bad, UPSWEEP_UTF32);
 }
 
-ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
+/* in [i, n), at most 64 - UTF8_BEFORE bytes of a longer text, in the window with which it ends. */
+ALWAYS_INLINE size_t decode_last(void *out, const uint8_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad,
+                                 upsweep_encoding to) {
+    const struct window w = n >= 64 + UTF8_BEFORE ? last_window(in, n) : load_window_within(in, n, (ptrdiff_t)n - 64);
+    const uint64_t owned = ~first_bits(64 - (n - i));
+    bool is_bad;
+    if ((_mm512_movepi8_mask(w.b) & owned) != 0) return decode_window(out, w, owned, replace, bad, n - 64 + UTF8_BEFORE, to, LAST, &is_bad);
+    store_ascii(out, _mm512_maskz_compress_epi8(owned, w.b), n - i, to, true);
+    return n - i;
+}
+
+/* A text of more than 64 bytes, of which [0, at) is ASCII and has been written. */
+ALWAYS_INLINE size_t decode_rest(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad,
+                                 upsweep_encoding to) {
     const size_t unit_nbytes = to == UPSWEEP_UTF32 ? 4 : 2;
-    unsigned char *end = out;
-    for (size_t i = 0; i < n;) {
-        if (n - i >= 64 && _mm512_movepi8_mask(load(in + i)) == 0) { /* what began before i has ended there, and been written */
-            store_ascii(end, load(in + i), to);
+    const uint64_t owned = UTF8_OWNED_BITS << UTF8_BEFORE;
+    unsigned char *end = (unsigned char *)out + at * unit_nbytes;
+    size_t i = at;
+    bool is_bad;
+    if (i == 0) {
+        end += unit_nbytes * decode_window(end, first_window(in, 64), first_bits(63), replace, bad, UTF8_BEFORE, to, FIRST, &is_bad);
+        i = 63;
+    }
+    while (n - i >= 64) {
+        if (is_ascii_64(load(in + i))) { /* what began before i has ended there, and been written */
+            store_ascii(end, load(in + i), 64, to, false);
             end += 64 * unit_nbytes;
             i += 64;
             continue;
         }
-        if (n - i < 64) {
-            const __m512i rest = load_within(in, n, (ptrdiff_t)i);
-            if (_mm512_movepi8_mask(rest) == 0) {
-                store_some_ascii(end, rest, n - i, to);
-                end += (n - i) * unit_nbytes;
-                break;
-            }
-        }
-        if (n - i < 64 || i == 0) {
-            end += unit_nbytes * decode_edge(end, in, i, n, replace, bad, to);
-            i += UTF8_OWNED;
-            continue;
-        }
         const struct window w = load_window(in + i - UTF8_BEFORE);
-        bool is_bad;
-        end += unit_nbytes * decode_window(end, w, UTF8_OWNED_BITS << UTF8_BEFORE, replace, bad, i, to, false, false, &is_bad);
+        end += unit_nbytes * decode_window(end, w, owned, replace, bad, i, to, INNER, &is_bad);
         i += UTF8_OWNED;
         if (is_bad) end = decode_warily(end, in, &i, n, replace, bad, to);
     }
+    if (n - i > 64 - UTF8_BEFORE) { /* more than the last window can see */
+        end += unit_nbytes * decode_window(end, load_window(in + i - UTF8_BEFORE), owned, replace, bad, i, to, LAST, &is_bad);
+        i += UTF8_OWNED;
+    }
+    if (i < n) end += unit_nbytes * decode_last(end, in, i, n, replace, bad, to);
     return (size_t)(end - (unsigned char *)out) / unit_nbytes;
 }
 
+/* A text of at most 64 bytes. */
+ALWAYS_INLINE size_t decode_short(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
+    const struct window w = first_window(in, n);
+    bool is_bad;
+    if (is_ascii_64(w.b)) {
+        store_ascii(out, w.b, n, to, true);
+        return n;
+    }
+    return decode_window(out, w, first_bits(n), replace, bad, UTF8_BEFORE, to, WHOLE, &is_bad);
+}
+
+/* A text of more than 64 bytes, as far as it is ASCII. All if the last 64 are: what is stored twice is the same. */
+ALWAYS_INLINE size_t decode_ascii(void *out, const uint8_t *in, size_t n, upsweep_encoding to) {
+    const size_t unit_nbytes = to == UPSWEEP_UTF32 ? 4 : 2;
+    unsigned char *end = out;
+    size_t i = 0;
+    for (; n - i >= 256 && is_ascii_256(in + i); i += 256)
+        for (size_t row = i; row < i + 256; row += 64) store_ascii(end + row * unit_nbytes, load(in + row), 64, to, false);
+    for (; n - i >= 64 && is_ascii_64(load(in + i)); i += 64) store_ascii(end + i * unit_nbytes, load(in + i), 64, to, false);
+    if (n - i >= 64 || !is_ascii_64(load(in + n - 64))) return i;
+    store_ascii(end + (n - 64) * unit_nbytes, load(in + n - 64), 64, to, false);
+    return n;
+}
+
+/* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
+
+/* By the length of the text: one window; ASCII; the rest. What the later ones save and set up, the others need not wait for. */
+
+NOT_INLINE size_t rest_to_utf32(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode_rest(out, in, at, n, replace, bad, UPSWEEP_UTF32);
+}
+NOT_INLINE size_t long_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    const size_t at = decode_ascii(out, in, n, UPSWEEP_UTF32);
+    return at == n ? n : rest_to_utf32(out, in, at, n, replace, bad);
+}
 static size_t decode_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF32);
+    return n > 64 ? long_to_utf32(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
+}
+
+NOT_INLINE size_t rest_to_utf16le(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode_rest(out, in, at, n, replace, bad, UPSWEEP_UTF16LE);
+}
+NOT_INLINE size_t long_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    const size_t at = decode_ascii(out, in, n, UPSWEEP_UTF16LE);
+    return at == n ? n : rest_to_utf16le(out, in, at, n, replace, bad);
 }
 static size_t decode_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF16LE);
+    return n > 64 ? long_to_utf16le(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
+}
+
+NOT_INLINE size_t rest_to_utf16be(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode_rest(out, in, at, n, replace, bad, UPSWEEP_UTF16BE);
+}
+NOT_INLINE size_t long_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    const size_t at = decode_ascii(out, in, n, UPSWEEP_UTF16BE);
+    return at == n ? n : rest_to_utf16be(out, in, at, n, replace, bad);
 }
 static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF16BE);
+    return n > 64 ? long_to_utf16be(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
 }
 
 const struct utf8_kernels utf8_kernels_avx512 = {

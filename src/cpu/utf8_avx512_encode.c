@@ -29,11 +29,24 @@ static inline __m512i load(const void *p) { return _mm512_loadu_si512(p); }
 static const uint32_t used_bits[32] __attribute__((aligned(64))) = {BY_ZEROS(0x3F3F3F07, 0x3F3F0F00, 0x3F1F0000, 0x7F000000)};
 static const uint32_t tag_bits[32] __attribute__((aligned(64))) = {BY_ZEROS(0x808080F0, 0x8080E000, 0x80C00000, 0)};
 
-/* The lower halves of 32 code points. */
-static const uint16_t even_words[32] __attribute__((aligned(64))) = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
-                                                                     32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
+/* 16 even numbers from 2 * i on. */
+#define FOUR_EVEN(i)   2 * (i), 2 * (i) + 2, 2 * (i) + 4, 2 * (i) + 6
+#define EVERY_OTHER(i) FOUR_EVEN(i), FOUR_EVEN((i) + 4), FOUR_EVEN((i) + 8), FOUR_EVEN((i) + 12)
 
-/* Writes the `wanted` ones of sixteen code points, all well-formed. exact: nothing past what they become, else a full vector. */
+/* The lower halves of 32 code points. */
+static const uint16_t even_words[32] __attribute__((aligned(64))) = {EVERY_OTHER(0), EVERY_OTHER(16)};
+
+#define ALL (~(__mmask32)0) /* of a row of 32 */
+
+/* Writes the first k bytes of a vector. exact: nothing past them, else all. */
+ALWAYS_INLINE void store(uint8_t *out, __m512i bytes, unsigned k, bool exact) {
+    if (exact)
+        _mm512_mask_storeu_epi8(out, _bzhi_u64(~(uint64_t)0, k), bytes);
+    else
+        _mm512_storeu_si512(out, bytes);
+}
+
+/* Writes the `wanted` ones of sixteen code points, all well-formed. exact: as store() says. */
 ALWAYS_INLINE uint8_t *encode_16(uint8_t *out, __m512i codes, __mmask16 wanted, bool exact) {
     /* bytes code >> 18, code >> 12, code >> 6, code of each; the other half of the 64 bits is 32 bits further up */
     const __m512i spread = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x20262C3200060C12), codes);
@@ -45,21 +58,19 @@ ALWAYS_INLINE uint8_t *encode_16(uint8_t *out, __m512i codes, __mmask16 wanted, 
     const __m512i marks = _mm512_maskz_or_epi32(wanted, bytes, _mm512_set1_epi32((int)0x80000000));
     const uint64_t kept = _mm512_test_epi8_mask(marks, marks);
     const unsigned k = (unsigned)_mm_popcnt_u64(kept);
-    if (exact)
-        _mm512_mask_storeu_epi8(out, k < 64 ? ((uint64_t)1 << k) - 1 : ~(uint64_t)0, _mm512_maskz_compress_epi8(kept, bytes));
-    else
-        _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(kept, bytes));
+    store(out, _mm512_maskz_compress_epi8(kept, bytes), k, exact);
     return out + k;
 }
 
-/* 32 code points below 800, in 16 bits each, of which `of_2` are 80 or more. */
-ALWAYS_INLINE uint8_t *encode_32_short(uint8_t *out, __m512i codes, __mmask32 of_2) {
+/* The `own` ones of 32 code points below 800, in 16 bits each, of which `of_2` are 80 or more. */
+ALWAYS_INLINE uint8_t *encode_32_short(uint8_t *out, __m512i codes, __mmask32 own, __mmask32 of_2, bool exact) {
     const __m512i last = _mm512_slli_epi16(codes, 8), first = _mm512_srli_epi16(codes, 6);
     const __m512i both = _mm512_ternarylogic_epi64(last, _mm512_set1_epi16(0x3F00), first, 0xEA); /* a & b | c */
     const __m512i tagged = _mm512_or_si512(both, _mm512_set1_epi16((short)0x80C0));
-    const uint64_t kept = _pdep_u64(of_2, 0xAAAAAAAAAAAAAAAA) | 0x5555555555555555;
-    _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(kept, _mm512_mask_mov_epi16(codes, of_2, tagged)));
-    return out + 32 + _mm_popcnt_u32(of_2);
+    const uint64_t kept = _pdep_u64(of_2, 0xAAAAAAAAAAAAAAAA) | _pdep_u64(own, 0x5555555555555555);
+    const unsigned k = (unsigned)_mm_popcnt_u64(kept);
+    store(out, _mm512_maskz_compress_epi8(kept, _mm512_mask_mov_epi16(codes, of_2, tagged)), k, exact);
+    return out + k;
 }
 
 /* Places of the last three of four bytes. */
@@ -81,12 +92,13 @@ ALWAYS_INLINE bool has_surrogates(__m512i units) {
     return _mm512_cmpeq_epi16_mask(rows, _mm512_set1_epi16((short)0xD800)) != 0;
 }
 
-/* 32 code points of which none is a surrogate, in 16 bits each. */
-ALWAYS_INLINE uint8_t *encode_32(uint8_t *out, __m512i codes, bool all_from_800) {
+/* The `own` ones of 32 code points of which none is a surrogate, in 16 bits each. */
+ALWAYS_INLINE uint8_t *encode_32(uint8_t *out, __m512i codes, __mmask32 own, bool all_from_800, bool exact) {
     const __m512i first = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(codes));
     const __m512i second = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1));
     if (all_from_800) return encode_16_long(encode_16_long(out, first), second);
-    return encode_16(encode_16(out, first, 0xFFFF, false), second, 0xFFFF, false);
+    out = encode_16(out, first, (__mmask16)own, exact);
+    return encode_16(out, second, (__mmask16)(own >> 16), exact);
 }
 
 static inline void take_bad(struct utf8_bad *bad, uint32_t ill_formed, size_t at) {
@@ -123,9 +135,9 @@ size_t utf32_encode_avx512(uint8_t *out, const void *units, size_t n, bool repla
             _mm256_storeu_si256((__m256i *)end, _mm512_cvtepi16_epi8(halves));
             end += 32;
         } else if (_mm512_test_epi32_mask(either, _mm512_set1_epi32(~0x7FF)) == 0) {
-            end = encode_32_short(end, halves, _mm512_cmpgt_epu16_mask(halves, _mm512_set1_epi16(0x7F)));
+            end = encode_32_short(end, halves, ALL, _mm512_cmpgt_epu16_mask(halves, _mm512_set1_epi16(0x7F)), false);
         } else if (_mm512_test_epi32_mask(either, _mm512_set1_epi32(~0xFFFF)) == 0 && !has_surrogates(halves)) {
-            end = encode_32(end, halves, _mm512_cmpgt_epu16_mask(halves, _mm512_set1_epi16(0x7FF)) == ~(__mmask32)0);
+            end = encode_32(end, halves, ALL, _mm512_cmpgt_epu16_mask(halves, _mm512_set1_epi16(0x7FF)) == ALL, false);
         } else {
             end = encode_any_16(end, first, 0xFFFF, replace, bad, i, false);
             end = encode_any_16(end, second, 0xFFFF, replace, bad, i + 16, false);
@@ -187,26 +199,43 @@ ALWAYS_INLINE uint8_t *encode_edge(uint8_t *out, const uint16_t *in, size_t i, s
                                    bool after_high) {
     const __mmask32 own = first_units(n - i);
     const __m512i units = in_order(_mm512_maskz_loadu_epi16(own, in + i), swap);
-    if (_mm512_test_epi16_mask(units, _mm512_set1_epi16((short)0xFF80)) == 0) {
+    const __mmask32 from_80 = _mm512_cmpgt_epu16_mask(units, _mm512_set1_epi16(0x7F));
+    if (from_80 == 0) {
         _mm256_mask_storeu_epi8(out, own, _mm512_cvtepi16_epi8(units));
         return out + (n - i < 32 ? n - i : 32);
     }
+    if (_mm512_cmpgt_epu16_mask(units, _mm512_set1_epi16(0x7FF)) == 0) return encode_32_short(out, units, own, from_80, true);
+    if (!has_surrogates(units)) return encode_32(out, units, own, false, true);
     const __m512i next = in_order(_mm512_maskz_loadu_epi16(first_units(n - i - 1), in + i + 1), swap);
     return encode_row(out, units, next, find_surrogates(units, next, after_high), own, replace, bad, i, true);
 }
 
-ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
+/* The first byte of each of 64 units in two vectors, and the second. */
+static const uint8_t first_bytes[64] __attribute__((aligned(64))) = {EVERY_OTHER(0), EVERY_OTHER(16), EVERY_OTHER(32), EVERY_OTHER(48)};
+
+/* Writes in [n] as far as rows of 128 are ASCII; returns how many units that are. */
+ALWAYS_INLINE size_t encode_ascii(uint8_t *out, const uint16_t *in, size_t n, bool swap) {
+    const __m512i beyond = _mm512_set1_epi16((short)(swap ? 0x80FF : 0xFF80)); /* bits that ASCII does not have */
+    const __m512i at = _mm512_or_si512(load(first_bytes), _mm512_set1_epi8(swap));
+    size_t i = 0;
+    for (; n - i >= 128; i += 128) {
+        const __m512i a = load(in + i), b = load(in + i + 32), c = load(in + i + 64), d = load(in + i + 96);
+        if (_mm512_test_epi16_mask(_mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d)), beyond) != 0) break;
+        _mm512_storeu_si512(out + i, _mm512_permutex2var_epi8(a, at, b));
+        _mm512_storeu_si512(out + i + 64, _mm512_permutex2var_epi8(c, at, d));
+    }
+    return i;
+}
+
+/* All of in [n]. */
+ALWAYS_INLINE size_t encode_rows(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
     enum {
         ROOM = 40
     }; /* units that are left while three bytes each hold the full vectors that are stored, and one behind a row is there */
-    uint8_t *end = out;
+    size_t i = encode_ascii(out, in, n, swap);
+    uint8_t *end = out + i;
     bool after_high = false;
-    for (size_t i = 0; i < n; i += 32) {
-        if (n - i < ROOM) {
-            end = encode_edge(end, in, i, n, replace, bad, swap, after_high);
-            after_high = n - i > 32 && (swap ? __builtin_bswap16(in[i + 31]) : in[i + 31]) >> 10 == 0xD800 >> 10;
-            continue;
-        }
+    for (; n - i >= ROOM; i += 32) {
         const __m512i units = in_order(load(in + i), swap);
         const __mmask32 from_80 = _mm512_cmpgt_epu16_mask(units, _mm512_set1_epi16(0x7F));
         const __mmask32 from_800 = _mm512_cmpgt_epu16_mask(units, _mm512_set1_epi16(0x7FF));
@@ -215,19 +244,35 @@ ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bo
             end += 32;
             after_high = false;
         } else if (from_800 == 0) {
-            end = encode_32_short(end, units, from_80);
+            end = encode_32_short(end, units, ALL, from_80, false);
             after_high = false;
         } else if (!has_surrogates(units)) {
-            end = encode_32(end, units, from_800 == ~(__mmask32)0);
+            end = encode_32(end, units, ALL, from_800 == ALL, false);
             after_high = false;
         } else {
             const __m512i next = in_order(load(in + i + 1), swap);
             const struct surrogates s = find_surrogates(units, next, after_high);
-            end = encode_row(end, units, next, s, ~(__mmask32)0, replace, bad, i, false);
+            end = encode_row(end, units, next, s, ALL, replace, bad, i, false);
             after_high = s.pair >> 31;
         }
     }
+    for (; i < n; i += 32) {
+        end = encode_edge(end, in, i, n, replace, bad, swap, after_high);
+        after_high = n - i > 32 && (swap ? __builtin_bswap16(in[i + 31]) : in[i + 31]) >> 10 == 0xD800 >> 10;
+    }
     return (size_t)(end - out);
+}
+
+NOT_INLINE size_t rows_of_utf16(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return encode_rows(out, in, n, replace, bad, false);
+}
+NOT_INLINE size_t rows_of_swapped(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return encode_rows(out, in, n, replace, bad, true);
+}
+
+ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
+    if (n > 32) return swap ? rows_of_swapped(out, in, n, replace, bad) : rows_of_utf16(out, in, n, replace, bad);
+    return n == 0 ? 0 : (size_t)(encode_edge(out, in, 0, n, replace, bad, swap, false) - out);
 }
 
 size_t utf16le_encode_avx512(uint8_t *out, const void *in, size_t n, bool replace, struct utf8_bad *bad) {

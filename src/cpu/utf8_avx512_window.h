@@ -35,6 +35,31 @@ ALWAYS_INLINE struct window load_window_within(const uint8_t *in, size_t n, ptrd
                            load_within(in, n, at + 1)};
 }
 
+/* The bits of the first n of 64. */
+ALWAYS_INLINE uint64_t first_bits(size_t n) { return _bzhi_u64(~(uint64_t)0, n < 64 ? (unsigned)n : 64); }
+
+/* The same at 0, from one load: what is beside the bytes of a vector is shifted in. Bit 63 does not see in[64]. */
+ALWAYS_INLINE struct window first_window(const uint8_t *in, size_t n) {
+    const __m512i b = _mm512_maskz_loadu_epi8(first_bits(n), in), none = _mm512_setzero_si512();
+    const __m512i left = _mm512_alignr_epi32(b, none, 12), right = _mm512_alignr_epi32(none, b, 4); /* by 16 bytes */
+    return (struct window){b, _mm512_alignr_epi8(b, left, 15), _mm512_alignr_epi8(b, left, 14), _mm512_alignr_epi8(b, left, 13),
+                           _mm512_alignr_epi8(right, b, 1)};
+}
+
+/* The last 64 bytes of a text of 67 or more. Loads that a mask keeps from what is behind the text would do, too, but take a hundred times
+ * as long where that is a page that is not there (Zen 5, 2026-11). */
+ALWAYS_INLINE struct window last_window(const uint8_t *in, size_t n) {
+    struct window w = {load(in + n - 64), load(in + n - 65), load(in + n - 66), load(in + n - 67), _mm512_setzero_si512()};
+    w.next = _mm512_alignr_epi8(_mm512_alignr_epi32(w.next, w.b, 4), w.b, 1);
+    return w;
+}
+
+ALWAYS_INLINE bool is_ascii_64(__m512i b) { return _mm512_movepi8_mask(b) == 0; }
+
+ALWAYS_INLINE bool is_ascii_256(const uint8_t *p) {
+    return is_ascii_64(_mm512_or_si512(_mm512_or_si512(load(p), load(p + 64)), _mm512_or_si512(load(p + 128), load(p + 192))));
+}
+
 /* ---- classes ----------------------------------------------------------------------------------------------------------------- */
 
 /* Ranges of second bytes, a bit each: 80..8F, 90..9F, A0..BF. */

@@ -47,12 +47,12 @@ utf8_encode_kernel utf32_encode_avx2, utf16le_encode_avx2, utf16be_encode_avx2;
 utf8_encode_kernel utf32_encode_avx512, utf16le_encode_avx512, utf16be_encode_avx512;
 #endif
 
-static inline const struct utf8_kernels *cpu_utf8_kernels(const upsweep_context *ctx) {
+static inline const struct utf8_kernels *cpu_utf8_kernels(enum cpu_isa isa) {
 #if defined(__x86_64__)
-    if (cpu_impl(ctx)->isa == CPU_AVX512) return &utf8_kernels_avx512;
-    if (cpu_impl(ctx)->isa == CPU_AVX2) return &utf8_kernels_avx2;
+    if (isa == CPU_AVX512) return &utf8_kernels_avx512;
+    if (isa == CPU_AVX2) return &utf8_kernels_avx2;
 #endif
-    (void)ctx;
+    (void)isa;
     return &utf8_kernels_portable;
 }
 

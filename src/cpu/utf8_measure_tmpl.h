@@ -64,28 +64,15 @@ static size_t measure_good(const uint8_t *in, const size_t i, size_t n, struct u
     return end - nopen;
 }
 
-/* How many of n bytes come before the first one that is not ASCII? */
-static inline size_t leading_ascii(const uint8_t *p, size_t n) {
-    size_t i = 0;
-    for (uint64_t word; n - i >= sizeof word; i += sizeof word) {
-        memcpy(&word, p + i, sizeof word);
-        if ((word & UINT64_C(0x8080808080808080)) != 0) break;
-    }
-    while (i < n && p[i] < 0x80) i++;
-    return i;
-}
-
 /* Well-formed text in long strides; where that fails, a KiB of windows, so that garbage is seldom looked at twice. */
 static struct utf8_good measure(const uint8_t *in, size_t n, struct utf8_bad *bad) {
     enum { WINDOWS = 16 };
     struct utf8_good good = {0, 0};
     for (size_t i = 0; i < n;) {
-        if (i == 0 || n - i < 64) { /* where a window is a copy, which takes longer */
-            const size_t nascii = leading_ascii(in + i, n - i < 64 ? n - i : 64);
-            good.sequences += nascii;
-            i += nascii;
-            if (i == n) break;
-        }
+        const size_t start = i;
+        while (n - i >= 256 && is_ascii_256(in + i)) i += 256;
+        good.sequences += i - start;
+        if (i == n) break;
         i = measure_good(in, i, n, &good);
         for (int window = 0; window < WINDOWS && i < n; window++, i += UTF8_OWNED) measure_window(in, i, n, &good, bad);
     }

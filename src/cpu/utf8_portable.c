@@ -155,8 +155,8 @@ ALWAYS_INLINE size_t decode_windows_to(unsigned char *out, const uint8_t *in, si
 }
 
 /* Not inline, for the registers of the loop that seldom comes here. */
-__attribute__((noinline)) static size_t decode_windows(unsigned char *out, const uint8_t *in, size_t n, size_t *i, bool replace,
-                                                       struct utf8_bad *bad, upsweep_encoding to) {
+NOT_INLINE size_t decode_windows(unsigned char *out, const uint8_t *in, size_t n, size_t *i, bool replace, struct utf8_bad *bad,
+                                 upsweep_encoding to) {
     if (to == UPSWEEP_UTF32) return decode_windows_to(out, in, n, i, replace, bad, UPSWEEP_UTF32);
     if (to == UPSWEEP_UTF16LE) return decode_windows_to(out, in, n, i, replace, bad, UPSWEEP_UTF16LE);
     return decode_windows_to(out, in, n, i, replace, bad, UPSWEEP_UTF16BE);

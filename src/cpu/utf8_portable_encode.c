@@ -103,8 +103,7 @@ ALWAYS_INLINE bool put_alike(uint8_t **out, uint64_t lanes) {
 /* ---- from UTF-32 ------------------------------------------------------------------------------------------------------------- */
 
 /* Not inline, for the registers of the loop that seldom comes here. */
-__attribute__((noinline)) static uint8_t *put_codes(uint8_t *out, const uint32_t *in, size_t first, size_t end, bool replace,
-                                                    struct utf8_bad *bad) {
+NOT_INLINE uint8_t *put_codes(uint8_t *out, const uint32_t *in, size_t first, size_t end, bool replace, struct utf8_bad *bad) {
     for (size_t i = first; i < end; i++) {
         const bool good = in[i] <= 0x10FFFF && in[i] - 0xD800 >= 0x800;
         if (!good) utf8_take_one_bad(bad, i, 1);
@@ -144,8 +143,8 @@ static inline bool is_high(uint32_t unit) { return unit >> 10 == 0xD800 >> 10; }
 static inline bool is_low(uint32_t unit) { return unit >> 10 == 0xDC00 >> 10; }
 
 /* The units from in[i] to in[until], and the one behind if that ends a pair. Returns the number of units. */
-__attribute__((noinline)) static size_t put_units(uint8_t **end, const uint16_t *in, size_t n, size_t i, size_t until, bool replace,
-                                                  struct utf8_bad *bad, bool swap) {
+NOT_INLINE size_t put_units(uint8_t **end, const uint16_t *in, size_t n, size_t i, size_t until, bool replace, struct utf8_bad *bad,
+                            bool swap) {
     const size_t first = i;
     uint8_t *out = *end;
     for (; i < until; i++) {
