@@ -189,7 +189,7 @@ NOT_INLINE unsigned char *decode_warily(unsigned char *end, const uint8_t *in, s
     return decode_warily_to(end, in, at, n, replace, bad, UPSWEEP_UTF32);
 }
 
-/* in [i, n), at most 64 - UTF8_BEFORE bytes of a longer text, in the window with which it ends. */
+/* in [i, n), at most 64 - UTF8_BEFORE bytes at the end of a text of more than 64. */
 ALWAYS_INLINE size_t decode_last(void *out, const uint8_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad,
                                  upsweep_encoding to) {
     const struct window w = n >= 64 + UTF8_BEFORE ? last_window(in, n) : load_window_within(in, n, (ptrdiff_t)n - 64);
@@ -200,18 +200,15 @@ ALWAYS_INLINE size_t decode_last(void *out, const uint8_t *in, size_t i, size_t 
     return n - i;
 }
 
-/* A text of more than 64 bytes, of which [0, at) is ASCII and has been written. */
-ALWAYS_INLINE size_t decode_rest(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad,
-                                 upsweep_encoding to) {
+/* A text of more than 64 bytes. */
+ALWAYS_INLINE size_t decode_long(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
+    enum { FIRST_OWNED = 63 };
     const size_t unit_nbytes = to == UPSWEEP_UTF32 ? 4 : 2;
     const uint64_t owned = UTF8_OWNED_BITS << UTF8_BEFORE;
-    unsigned char *end = (unsigned char *)out + at * unit_nbytes;
-    size_t i = at;
+    unsigned char *end = out;
     bool is_bad;
-    if (i == 0) {
-        end += unit_nbytes * decode_window(end, first_window(in, 64), first_bits(63), replace, bad, UTF8_BEFORE, to, FIRST, &is_bad);
-        i = 63;
-    }
+    size_t i = FIRST_OWNED;
+    end += unit_nbytes * decode_window(end, first_window(in, 64), first_bits(i), replace, bad, UTF8_BEFORE, to, FIRST, &is_bad);
     while (n - i >= 64) {
         if (is_ascii_64(load(in + i))) { /* what began before i has ended there, and been written */
             store_ascii(end, load(in + i), 64, to, false);
@@ -258,39 +255,57 @@ ALWAYS_INLINE size_t decode_ascii(void *out, const uint8_t *in, size_t n, upswee
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
-/* By the length of the text: one window; ASCII; the rest. What the later ones save and set up, the others need not wait for. */
+/* What the longer ones set up and save, short texts need not wait for. What follows ASCII is a text of its own. */
 
-NOT_INLINE size_t rest_to_utf32(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_rest(out, in, at, n, replace, bad, UPSWEEP_UTF32);
-}
 NOT_INLINE size_t long_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    const size_t at = decode_ascii(out, in, n, UPSWEEP_UTF32);
-    return at == n ? n : rest_to_utf32(out, in, at, n, replace, bad);
+    return decode_long(out, in, n, replace, bad, UPSWEEP_UTF32);
+}
+NOT_INLINE size_t short_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
+}
+NOT_INLINE size_t rows_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    const size_t first = bad->first, at = decode_ascii(out, in, n, UPSWEEP_UTF32), left = n - at;
+    if (left == 0) return n;
+    const size_t k = (left > 64 ? long_to_utf32 : short_to_utf32)((uint32_t *)out + at, in + at, left, replace, bad);
+    if (bad->first != first) bad->first += at;
+    return at + k;
 }
 static size_t decode_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return n > 64 ? long_to_utf32(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
+    return n > 64 ? rows_to_utf32(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
 }
 
-NOT_INLINE size_t rest_to_utf16le(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_rest(out, in, at, n, replace, bad, UPSWEEP_UTF16LE);
-}
 NOT_INLINE size_t long_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    const size_t at = decode_ascii(out, in, n, UPSWEEP_UTF16LE);
-    return at == n ? n : rest_to_utf16le(out, in, at, n, replace, bad);
+    return decode_long(out, in, n, replace, bad, UPSWEEP_UTF16LE);
+}
+NOT_INLINE size_t short_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
+}
+NOT_INLINE size_t rows_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    const size_t first = bad->first, at = decode_ascii(out, in, n, UPSWEEP_UTF16LE), left = n - at;
+    if (left == 0) return n;
+    const size_t k = (left > 64 ? long_to_utf16le : short_to_utf16le)((uint16_t *)out + at, in + at, left, replace, bad);
+    if (bad->first != first) bad->first += at;
+    return at + k;
 }
 static size_t decode_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return n > 64 ? long_to_utf16le(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
+    return n > 64 ? rows_to_utf16le(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
 }
 
-NOT_INLINE size_t rest_to_utf16be(void *out, const uint8_t *in, size_t at, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_rest(out, in, at, n, replace, bad, UPSWEEP_UTF16BE);
-}
 NOT_INLINE size_t long_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    const size_t at = decode_ascii(out, in, n, UPSWEEP_UTF16BE);
-    return at == n ? n : rest_to_utf16be(out, in, at, n, replace, bad);
+    return decode_long(out, in, n, replace, bad, UPSWEEP_UTF16BE);
+}
+NOT_INLINE size_t short_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    return decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
+}
+NOT_INLINE size_t rows_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
+    const size_t first = bad->first, at = decode_ascii(out, in, n, UPSWEEP_UTF16BE), left = n - at;
+    if (left == 0) return n;
+    const size_t k = (left > 64 ? long_to_utf16be : short_to_utf16be)((uint16_t *)out + at, in + at, left, replace, bad);
+    if (bad->first != first) bad->first += at;
+    return at + k;
 }
 static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return n > 64 ? long_to_utf16be(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
+    return n > 64 ? rows_to_utf16be(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
 }
 
 const struct utf8_kernels utf8_kernels_avx512 = {

@@ -149,7 +149,7 @@ ALWAYS_INLINE bool measure_rows_whole(const uint8_t *in, size_t n, struct utf8_g
         look_at(&s, first.b, first.b1, first.b2, first.b3, ~(uint64_t)0);
         i = 64;
     }
-    for (; n - i >= 64; i += 64) look_at(&s, load(in + i), load(in + i - 1), load(in + i - 2), load(in + i - 3), ~(uint64_t)0);
+    for (; n - i > 64; i += 64) look_at(&s, load(in + i), load(in + i - 1), load(in + i - 2), load(in + i - 3), ~(uint64_t)0);
     const struct window w = n >= 64 + UTF8_BEFORE ? last_window(in, n) : load_window_within(in, n, (ptrdiff_t)n - 64);
     look_at(&s, w.b, w.b1, w.b2, w.b3, ~first_bits(64 - (n - i)));
     *good = s.good;
