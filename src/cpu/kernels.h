@@ -70,11 +70,13 @@ ALWAYS_INLINE uint64_t popcount_64(uint64_t x) {
     return x * UINT64_C(0x0101010101010101) >> 56;
 }
 
-/* Before a loop: several turns of it at once, where its own instructions cost as much as the work. */
+/* Before a loop: several turns of it at once, where its own instructions cost as much as the work; or never. */
 #ifdef __clang__
-#define UNROLLED _Pragma("unroll 4")
+#define UNROLLED     _Pragma("unroll 4")
+#define NOT_UNROLLED _Pragma("nounroll")
 #else
-#define UNROLLED _Pragma("GCC unroll 4")
+#define UNROLLED     _Pragma("GCC unroll 4")
+#define NOT_UNROLLED _Pragma("GCC unroll 1")
 #endif
 
 enum { COMPACT_WIDTHS = 5 }; /* items of 1, 2, 4, 8, 16 bytes, by log2 */

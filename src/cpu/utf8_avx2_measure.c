@@ -27,8 +27,21 @@ enum {
     ABOVE_F4 = ALWAYS | LARGE | OVER_4,
 };
 
-/* Not zero where something is wrong with the 32 bytes at p, given the three before it. */
-ALWAYS_INLINE __m256i wrong_bytes(const uint8_t *p) {
+/* 32 bytes, and those one to three places to the left of them. */
+struct row {
+    __m256i b, b1, b2, b3;
+};
+
+ALWAYS_INLINE struct row row_at(const uint8_t *p) { return (struct row){load(p), load(p - 1), load(p - 2), load(p - 3)}; }
+
+/* With nothing before them. */
+ALWAYS_INLINE struct row first_row(const uint8_t *p) {
+    const __m256i b = load(p), before = _mm256_permute2x128_si256(b, b, 0x08); /* none, the first half */
+    return (struct row){b, _mm256_alignr_epi8(b, before, 15), _mm256_alignr_epi8(b, before, 14), _mm256_alignr_epi8(b, before, 13)};
+}
+
+/* Not zero where something is wrong with the bytes of a row. */
+ALWAYS_INLINE __m256i wrong_bytes(struct row r) {
     const __m256i high_behind =
         _mm256_broadcastsi128_si256(_mm_setr_epi8(LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, (char)TWICE, (char)TWICE, (char)TWICE,
                                                   (char)TWICE, SHORT | OVER_2, SHORT, SHORT | OVER_3 | HALF, SHORT | OVER_4 | LARGE));
@@ -40,35 +53,34 @@ ALWAYS_INLINE __m256i wrong_bytes(const uint8_t *p) {
         _mm_setr_epi8(SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, (char)(LONG | OVER_2 | TWICE | OVER_3 | OVER_4),
                       (char)(LONG | OVER_2 | TWICE | OVER_3 | LARGE), (char)(LONG | OVER_2 | TWICE | HALF | LARGE),
                       (char)(LONG | OVER_2 | TWICE | HALF | LARGE), SHORT, SHORT, SHORT, SHORT));
-    const __m256i b1 = load(p - 1);
-    __m256i pairs = _mm256_shuffle_epi8(high_behind, right(b1, 4, 0x0F));
-    pairs = _mm256_and_si256(pairs, _mm256_shuffle_epi8(low_behind, _mm256_and_si256(b1, bytes_of(0x0F))));
-    pairs = _mm256_and_si256(pairs, _mm256_shuffle_epi8(high_here, right(load(p), 4, 0x0F)));
+    __m256i pairs = _mm256_shuffle_epi8(high_behind, right(r.b1, 4, 0x0F));
+    pairs = _mm256_and_si256(pairs, _mm256_shuffle_epi8(low_behind, _mm256_and_si256(r.b1, bytes_of(0x0F))));
+    pairs = _mm256_and_si256(pairs, _mm256_shuffle_epi8(high_here, right(r.b, 4, 0x0F)));
     /* bit 7 of these: E0 or F0 and more */
-    const __m256i third = _mm256_subs_epu8(load(p - 2), bytes_of(0xE0 - 0x80)),
-                  fourth = _mm256_subs_epu8(load(p - 3), bytes_of(0xF0 - 0x80));
+    const __m256i third = _mm256_subs_epu8(r.b2, bytes_of(0xE0 - 0x80)), fourth = _mm256_subs_epu8(r.b3, bytes_of(0xF0 - 0x80));
     return _mm256_xor_si256(pairs, _mm256_and_si256(_mm256_or_si256(third, fourth), bytes_of(TWICE)));
 }
 
-/* The sum of 32 counts. */
-static inline uint64_t sum_of(__m256i bytes) {
-    const __m256i sums = _mm256_sad_epu8(bytes, _mm256_setzero_si256());
-    const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-    return (uint64_t)_mm_cvtsi128_si64(half) + (uint64_t)_mm_extract_epi64(half, 1);
+/* What is found goes into here: wrong bytes, and well-formed sequences that begin and those of four bytes that end, if none is wrong. */
+struct stretch {
+    __m256i wrong;
+    struct utf8_good good;
+};
+
+/* mine: the bytes that are counted. */
+ALWAYS_INLINE void look_at(struct stretch *s, struct row r, uint32_t mine) {
+    s->wrong = _mm256_or_si256(s->wrong, wrong_bytes(r));
+    s->good.sequences += (uint64_t)_mm_popcnt_u32(~(uint32_t)_mm256_movemask_epi8(is_continuation(r.b)) & mine);
+    s->good.of_4 += (uint64_t)_mm_popcnt_u32((uint32_t)_mm256_movemask_epi8(is_at_least(r.b3, 0xF0)) & mine);
 }
 
-/* As utf8_measure_tmpl.h says. */
+/* As utf8_measure_tmpl.h says. Unrolled, it has more constants than there are registers, and takes a third longer. */
 ALWAYS_INLINE bool measure_well(const uint8_t *p, size_t nbytes, struct utf8_good *good) {
-    const __m256i zero = _mm256_setzero_si256();
-    __m256i wrong = zero, continuations = zero, of_4 = zero;
-    for (size_t i = 0; i < nbytes; i += 32) {
-        wrong = _mm256_or_si256(wrong, wrong_bytes(p + i));
-        continuations = _mm256_sub_epi8(continuations, is_continuation(load(p + i)));
-        of_4 = _mm256_sub_epi8(of_4, is_at_least(load(p + i - 3), 0xF0));
-    }
-    if (!_mm256_testz_si256(wrong, wrong)) return false;
-    good->sequences += nbytes - sum_of(continuations);
-    good->of_4 += sum_of(of_4);
+    struct stretch s = {_mm256_setzero_si256(), *good};
+    NOT_UNROLLED
+    for (size_t i = 0; i < nbytes; i += 32) look_at(&s, row_at(p + i), UINT32_MAX);
+    if (!_mm256_testz_si256(s.wrong, s.wrong)) return false;
+    *good = s.good;
     return true;
 }
 
@@ -86,8 +98,57 @@ static inline struct utf8_ends ends_at(const uint8_t *p) { return utf8_find_ends
 
 #include "utf8_measure_tmpl.h"
 
+/* ---- short text -------------------------------------------------------------------------------------------------------------- */
+
+enum { ROW = 32, SHORT_NBYTES = 1024 /* to look at them twice, if something is wrong, takes little time */ };
+
+/* Is nothing wrong, also not at the end, where r is the last row? What is cut off there shows only in that it has not gone on. */
+ALWAYS_INLINE bool is_whole(const struct stretch *s, struct row r) {
+    const __m256i last_whole = _mm256_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                                -1, -1, -1, -1, -1, -1, (char)0xEF, (char)0xDF, (char)0xBF);
+    const __m256i wrong = _mm256_or_si256(s->wrong, _mm256_subs_epu8(r.b, last_whole));
+    return _mm256_testz_si256(wrong, wrong) != 0;
+}
+
+/* All of a text that fills a row at most, unless something is wrong. */
+ALWAYS_INLINE bool measure_row_whole(const uint8_t *in, size_t n, struct utf8_good *good) {
+    uint8_t filled[ROW] = {0};
+    struct stretch s = {_mm256_setzero_si256(), {0, 0}};
+    *good = (struct utf8_good){n, 0};
+    if (is_ascii(in, n)) return true;
+    memcpy(filled, in, n);
+    const struct row r = first_row(filled);
+    look_at(&s, r, (uint32_t)(((uint64_t)1 << n) - 1));
+    *good = s.good;
+    return is_whole(&s, r);
+}
+
+/* The same for more than a row and what is before a row. The last one ends where the text does: what it has in common with the one before
+ * is not counted. */
+ALWAYS_INLINE bool measure_rows_whole(const uint8_t *in, size_t n, struct utf8_good *good) {
+    struct stretch s = {_mm256_setzero_si256(), {0, 0}};
+    size_t i = 0;
+    while (n - i >= 256 && is_ascii_256(in + i)) i += 256;
+    while (n - i >= 64 && is_ascii_64(in + i)) i += 64;
+    s.good.sequences = i;
+    if (i == 0) {
+        look_at(&s, first_row(in), UINT32_MAX);
+        i = ROW;
+    }
+    for (; n - i > ROW; i += ROW) look_at(&s, row_at(in + i), UINT32_MAX);
+    const struct row last = row_at(in + n - ROW);
+    look_at(&s, last, (uint32_t)(UINT64_MAX << (ROW - (n - i))));
+    *good = s.good;
+    return is_whole(&s, last);
+}
+
+NOT_INLINE struct utf8_good measure_any(const uint8_t *in, size_t n, struct utf8_bad *bad) { return measure(in, n, bad); }
+
 struct utf8_good utf8_measure_avx2(const uint8_t *in, size_t n, struct utf8_bad *bad) {
-    return measure(in, n, bad);
+    struct utf8_good good;
+    if (n <= ROW && measure_row_whole(in, n, &good)) return good;
+    if (n > ROW + UTF8_BEFORE && n <= SHORT_NBYTES && measure_rows_whole(in, n, &good)) return good;
+    return measure_any(in, n, bad);
 }
 
 #include "target_end.h"
