@@ -39,7 +39,9 @@ enum {
     CUDA_CONTROL_BYTES_NBYTES = 8 << 10,
     CUDA_CONTROL_FUSED = CUDA_CONTROL_BYTES + CUDA_CONTROL_BYTES_NBYTES, /* sort_fused.cuh */
     CUDA_CONTROL_FUSED_NBYTES = 17 << 10,
-    CUDA_CONTROL_NBYTES = CUDA_CONTROL_FUSED + CUDA_CONTROL_FUSED_NBYTES
+    CUDA_CONTROL_CELLS = CUDA_CONTROL_FUSED + CUDA_CONTROL_FUSED_NBYTES, /* sort_fused_cells.cuh */
+    CUDA_CONTROL_CELLS_NBYTES = 65 << 10,
+    CUDA_CONTROL_NBYTES = CUDA_CONTROL_CELLS + CUDA_CONTROL_CELLS_NBYTES
 };
 
 /* 0 if this library has kernels for the current device; then *arch is the architecture that they are compiled for: maybe an older one. */

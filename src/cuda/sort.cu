@@ -9,6 +9,7 @@
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors
+ *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
@@ -224,6 +225,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     if (sizeof(ITEM) > sizeof(KEY)) {
         split->out = job->values_out;
         split->index_nbytes = job->value_nbytes;
+        split->index_shift = (uint32_t)__builtin_clz(split->n - 1);
         split->high = (uint32_t *)job->values_tmp;
         split->low = (uint32_t *)job->values_out;
     } else if (split->coarse_bits > 0) {
@@ -264,7 +266,8 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
 
 /* Can keys of 1 or 2 bytes be counted, and is that best? All CTAs must be resident. */
 template <typename KEY> static bool is_counted(const struct cuda_queue *queue, const struct sort_args *args) {
-    if (!queue->cooperative || !args->keys_out || args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    if (!queue->cooperative || queue->only_lookback) return false;
+    if (!args->keys_out || args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (sizeof(KEY) == 1) return args->n >= BYTES_MIN;
     return args->n >= SHORTS_MIN && args->n <= UINT32_MAX && queue->shared_nbytes >= SHORTS_SHARED_NBYTES;
 }

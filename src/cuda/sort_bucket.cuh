@@ -9,25 +9,25 @@
 
 /* Within a bucket the top bits are known; an item is kept without them, shifted up, so that there is room for a rank below. */
 template <typename ITEM> struct bucket_items {
-    const uint32_t bits; /* of the bucket */
-    const ITEM bucket;   /* its number, where it belongs in an item */
+    uint32_t bits; /* that all items share, once `least` is taken off */
+    ITEM least;    /* the bucket's number, where it belongs in an item; or its least item */
 
     __device__ __forceinline__ ITEM rank_mask() const { return (ITEM)(((ITEM)1 << bits) - 1); }
-    __device__ __forceinline__ ITEM item_of(ITEM shifted) const { return (ITEM)(shifted >> bits | bucket); }
+    __device__ __forceinline__ ITEM item_of(ITEM shifted) const { return (ITEM)((shifted >> bits) + least); }
 };
 
 /* Writes the keys, or the indices, that the window's items stand for. out: of slot 0. */
 template <typename T, typename KEY, typename ITEM>
 static __device__ __forceinline__ void put_results(void *out, struct bucket_slots slots, uint32_t window_slot,
                                                    const ITEM (&items)[WINDOW_LANE_KEYS], const struct bucket_items<ITEM> &bucket,
-                                                   const struct key_order<KEY> &order) {
+                                                   const struct key_order<KEY> &order, uint32_t index_shift) {
     T results[WINDOW_LANE_KEYS];
 #pragma unroll
     for (int i = 0; i < WINDOW_LANE_KEYS; i++) {
         if constexpr (sizeof(KEY) == sizeof(ITEM))
             results[i] = order.key_of_image(bucket.item_of(items[i]));
         else
-            results[i] = (uint32_t)(items[i] >> bucket.bits);
+            results[i] = (uint32_t)bucket.item_of(items[i]) >> index_shift;
     }
     put_window((T *)out, slots, window_slot, results);
 }
@@ -55,14 +55,28 @@ static __device__ __forceinline__ bool has_deep_bin(const ITEM (&items)[SHAPE::R
     return deep;
 }
 
-/* Shifts each item up by `bits`, and adds its rank in its bin below. */
+/* Is there a bin of more items than that? Each thread looks at its own. */
 template <typename SHAPE, typename ITEM>
-static __device__ __forceinline__ void count_in_bins(ITEM (&items)[SHAPE::ROWS], uint32_t n, uint32_t *s_bins, uint32_t bits,
-                                                     uint32_t bin_shift) {
-    constexpr int TOGETHER = SHAPE::TOGETHER;
-    const ITEM rank_mask = (ITEM)(((ITEM)1 << bits) - 1);
+static __device__ __forceinline__ bool has_crowded_bin(const ITEM (&items)[SHAPE::ROWS], uint32_t n, const uint32_t *s_bins,
+                                                       uint32_t bin_shift, uint32_t most) {
+    bool crowded = false;
 #pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++) items[row] <<= bits;
+    for (int row = 0; row < SHAPE::ROWS; row++) {
+        if (row * SHAPE::THREADS + threadIdx.x >= n) continue;
+        const uint32_t bin = (uint32_t)(items[row] >> bin_shift);
+        crowded = crowded || (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - s_bins[bin] > most;
+    }
+    return crowded;
+}
+
+/* Takes from each item what all share, shifts it up, and adds its rank in its bin below. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ void count_in_bins(ITEM (&items)[SHAPE::ROWS], uint32_t n, uint32_t *s_bins,
+                                                     const struct bucket_items<ITEM> &bucket, uint32_t bin_shift) {
+    constexpr int TOGETHER = SHAPE::TOGETHER;
+    const ITEM rank_mask = bucket.rank_mask();
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) items[row] = (ITEM)((items[row] - bucket.least) << bucket.bits);
 #pragma unroll
     for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
         if (TOGETHER > 1 && first + TOGETHER <= SHAPE::ROWS && (first + TOGETHER) * SHAPE::THREADS <= n) { /* all of them exist */
@@ -102,14 +116,30 @@ static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&i
 template <typename ITEM> struct found_bucket {
     const ITEM *src;
     uint32_t start, n, bits;
+    bool bounded; /* no item is below `least`, and what is above it leaves so many bits; else they share them */
+    ITEM least;
+};
+
+/* Of floats: from where to where. An item's top 32 bits are between the bounds, both included. */
+template <typename ITEM> static __device__ __forceinline__ void bound_items(struct found_bucket<ITEM> *found, const uint32_t *bounds) {
+    constexpr uint32_t BELOW = sizeof(ITEM) * 8 - 32;
+    found->bounded = true;
+    found->least = (ITEM)bounds[0] << BELOW;
+    found->bits = min((uint32_t)__clz((int)(bounds[1] - bounds[0])), (uint32_t)sizeof(ITEM) * 8 - 1);
+}
+
+/* Shared memory. */
+template <typename ITEM> struct bucket_desk {
+    uint32_t sums[32];
+    ITEM some_item;
 };
 
 /* All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static __device__ __forceinline__ void sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
-                                                   unsigned char *s_memory, uint32_t *s_sums, ITEM *s_some_item) {
+                                                   unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
-    const uint32_t bin_shift = max((uint32_t)sizeof(ITEM) * 8 - SHAPE::BIN_BITS, found.bits), start = found.start, n = found.n;
+    const uint32_t start = found.start, n = found.n;
     uint32_t *s_bins = (uint32_t *)s_memory;
     ITEM *s_slots = (ITEM *)(s_memory + SHAPE::BINS_NBYTES);
     ITEM items[ROWS];
@@ -118,13 +148,16 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
         const uint32_t item = row * THREADS + threadIdx.x;
         items[row] = item < n ? get_item(job, found.src, start + item) : (ITEM)0;
     }
-    if (threadIdx.x == 0) *s_some_item = items[0];
+    if (threadIdx.x == 0) s.some_item = items[0];
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
-    const struct bucket_items<ITEM> bucket = { found.bits, (ITEM)(*s_some_item & ~((ITEM) ~(ITEM)0 >> found.bits)) };
-    count_in_bins<SHAPE>(items, n, s_bins, bucket.bits, bin_shift);
+    const struct bucket_items<ITEM> bucket = {
+        found.bits, found.bounded ? found.least : (ITEM)(s.some_item & ~((ITEM) ~(ITEM)0 >> found.bits))
+    };
+    const uint32_t bin_shift = max((uint32_t)sizeof(ITEM) * 8 - SHAPE::BIN_BITS, bucket.bits);
+    count_in_bins<SHAPE>(items, n, s_bins, bucket, bin_shift);
     __syncthreads();                                                                    /* all counts */
-    bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums)); /* also: all starts */
+    bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums)); /* also: all starts */
 
     /* Slots: a halo, then as many as make out + slot aligned to eight items, then the items, then what the last window looks at. */
     const uint32_t out_nbytes = job.index_nbytes ? job.index_nbytes : (uint32_t)sizeof(KEY);
@@ -134,9 +167,12 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
     put_in_bins<SHAPE>(s_slots, items, n, first, s_bins, bin_shift, bucket.rank_mask());
-    __syncthreads();                           /* all items are in their bins */
-    if (bin_shift == found.bits) deep = false; /* all items of a bin are equal */
+    __syncthreads();                            /* all items are in their bins */
+    if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
     if (deep) deep = __syncthreads_or(has_deep_bin<SHAPE>(items, n, s_slots, first, s_bins, bin_shift, bucket.rank_mask()));
+    if (bucket.rank_mask() < WINDOW_HALO - 1) { /* no room for ranks: items may have overwritten each other */
+        deep = __syncthreads_or(has_crowded_bin<SHAPE>(items, n, s_bins, bin_shift, (uint32_t)bucket.rank_mask() + 1));
+    }
     if (deep) {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
@@ -144,7 +180,7 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
             if (item < n) s_slots[first + item] = (ITEM)(items[row] & ~bucket.rank_mask());
         }
         __syncthreads(); /* all items are one after the other */
-        sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, bucket.bits);
+        sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s.sums, bucket.bits);
     }
 
     const struct key_order<KEY> order(job);
@@ -154,11 +190,11 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
         get_window(sorted, s_slots, window * WINDOW_STEP);
         sort_window(sorted);
         if (sizeof(KEY) == sizeof(ITEM))
-            put_results<KEY>(out, slots, window * WINDOW_STEP, sorted, bucket, order);
+            put_results<KEY>(out, slots, window * WINDOW_STEP, sorted, bucket, order, 0);
         else if (job.index_nbytes == 4)
-            put_results<uint32_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order);
+            put_results<uint32_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order, job.index_shift);
         else
-            put_results<uint64_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order);
+            put_results<uint64_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order, job.index_shift);
     }
 }
 
@@ -166,23 +202,23 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
 template <typename KEY, typename ITEM, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ uint32_t s_sums[32];
-    __shared__ ITEM s_some_item;
+    __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
     const bool listed = job.header->too_big != ALL_FIT;
     const uint32_t nlisted = job.header->deep.nbuckets, nbuckets = listed ? nlisted : gridDim.x;
     for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
         struct found_bucket<ITEM> found = {
-            (const ITEM *)(job.coarse_bits ? job.second : job.tmp), 0, 0, job.coarse_bits + job.fine_bits
+            (const ITEM *)(job.coarse_bits ? job.second : job.tmp), 0, 0, job.coarse_bits + job.fine_bits, false, 0
         };
         if (listed) {
             const struct deep_bucket bucket = job.deep.buckets[number];
-            found = {(const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp), bucket.start, bucket.n, bucket.depth};
+            found = {(const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp), bucket.start, bucket.n, bucket.depth, false, 0};
         } else {
             found.start = job.header->start[number];
             found.n = job.header->start[number + 1] - found.start;
+            if (job.cell_keys) bound_items(&found, job.header->cells.bound + number);
         }
-        if (found.n > 0) sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_sums, &s_some_item);
+        if (found.n > 0) sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
         if (!listed) return;
         __syncthreads(); /* nobody needs the shared memory any more */
     }

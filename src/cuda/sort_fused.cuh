@@ -23,14 +23,16 @@
 
 /* ---- the totals -------------------------------------------------------------------------------------------------------------- */
 
-/* In control memory, zeroed before the first launch. Eight totals to a cache line, since a line serves one warp's additions after the
- * other's. */
+/* Eight totals to a cache line, since a line serves one warp's additions after the other's. */
+struct line_of_totals {
+    uint32_t total[8], apart[24];
+};
+
+/* In control memory, zeroed before the first launch. */
 struct fused_totals {
     uint32_t turn;      /* the set that the next launch adds to: all of it is zero */
     uint32_t apart[31]; /* nobody polls the turn's cache line */
-    struct {
-        uint32_t total[8], apart[24];
-    } set[2][FUSED_DIGITS / 8];
+    struct line_of_totals set[2][FUSED_DIGITS / 8];
 
     __device__ __forceinline__ uint32_t *of(uint32_t turn_, uint32_t digit) { return &set[turn_][digit / 8].total[digit % 8]; }
 };
@@ -119,7 +121,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
     __syncthreads(); /* zeroes before counts; and whoever adds to the totals has read the turn */
     struct packed_ranks<ROWS> ranks = {};
-    count_warp<true>(ranks, images, items, s.places, shift, ndigits - 1);
+    count_warp<true>(ranks, images, items, s.places, bit_digits{shift, ndigits - 1});
     __syncthreads(); /* all counts */
 
     uint32_t *my_total = job.totals->of(s.turn, digit % FUSED_DIGITS);
@@ -132,7 +134,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     for (int row = 0; row < ROWS; row++) {
         if (!items.has(row)) continue;
         const uint32_t to = s.places[digit_of(images[row], shift, ndigits - 1)] + ranks.get(row);
-        s_tile[to] = make_item<ITEM>(images[row], first + start + row * 32);
+        s_tile[to] = make_item<ITEM>(images[row], first + start + row * 32, split.index_shift);
     }
 
     uint32_t total;
@@ -154,13 +156,15 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
 template <typename KEY, typename ITEM, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ uint32_t s_sums[32];
-    __shared__ ITEM s_some_item;
+    __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
     const uint32_t start = job.header->start[blockIdx.x], end = job.header->start[blockIdx.x + 1];
     if (start == end) return;
-    const struct found_bucket<ITEM> found = { (const ITEM *)job.tmp, start, end - start, job.fine_bits };
-    sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_sums, &s_some_item);
+    struct found_bucket<ITEM> found = {
+        (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
+    };
+    if (job.cell_keys) bound_items(&found, job.header->cells.bound + blockIdx.x);
+    sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
 }
 
 #endif

@@ -211,9 +211,10 @@ static __device__ __forceinline__ void move_part(const struct split_job &job, st
     KEY *dst = (KEY *)(s.segment.place == BUFFER_TMP ? job.out : job.tmp);
     for (uint32_t first = begin; first < end; first += job.tile_items) {
         const struct tile_of_partition<KEY> tile = {
-            segment_keys<KEY>(job, s.segment) + first, first, min(end - first, job.tile_items), shift, (1u << bits) - 1, places
+            segment_keys<KEY>(job, s.segment) + first, first, min(end - first, job.tile_items), places
         };
-        partition_tile<KEY, KEY, false, true>(job, tile, segment_order<KEY>(job, s.segment.place), dst, s_memory, s.partition);
+        const struct bit_digits digits = {shift, (1u << bits) - 1};
+        partition_tile<KEY, KEY, false, true>(job, tile, digits, segment_order<KEY>(job, s.segment.place), dst, s_memory, s.partition);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

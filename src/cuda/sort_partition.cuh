@@ -35,12 +35,12 @@ static __device__ __forceinline__ uint32_t coarse_of_tile(const struct split_job
  * warp's are counted at once. */
 template <int ROWS, typename KEY>
 static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
-                                                      uint32_t *s_counts, uint32_t shift, uint32_t mask, uint32_t favourite) {
+                                                      uint32_t *s_counts, struct bit_digits digits, uint32_t favourite) {
     uint32_t lower_lanes, nfavoured = 0;
     asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(lower_lanes));
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        const uint32_t digit = digit_of(images[row], shift, mask);
+        const uint32_t digit = digits.of(images[row]);
         const bool valid = items.has(row), favoured = valid && digit == favourite;
         const uint32_t lanes = __ballot_sync(~0u, favoured);
         if (favoured)
@@ -53,24 +53,24 @@ static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> 
     before = __shfl_sync(~0u, before, 0);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (digit_of(images[row], shift, mask) == favourite) ranks.set(row, ranks.get(row) + before);
+        if (digits.of(images[row]) == favourite) ranks.set(row, ranks.get(row) + before);
     }
 }
 
 /* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits. */
 template <bool SKEWED, int ROWS, typename KEY>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
-                                                  uint32_t *s_counts, uint32_t shift, uint32_t mask) {
+                                                  uint32_t *s_counts, struct bit_digits digits) {
     uint32_t nlanes;
-    const uint32_t digit = sample_digit(digit_of(images[0], shift, mask), items.has(0), &nlanes);
-    if (nlanes == 32 && all_have_digit(images, items, shift, mask)) { /* at once, instead of one after the other */
+    const uint32_t digit = sample_digit(digits.of(images[0]), items.has(0), &nlanes);
+    if (nlanes == 32 && all_have_digit(images, items, digits.shift, digits.mask)) { /* at once, instead of one after the other */
         const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[digit], items.n) : 0;
         return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
     }
-    if (SKEWED && nlanes > SORT_CROWD) return count_favoured(ranks, images, items, s_counts, shift, mask, digit);
+    if (SKEWED && nlanes > SORT_CROWD) return count_favoured(ranks, images, items, s_counts, digits, digit);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digit_of(images[row], shift, mask)], 1));
+        if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
     }
 }
 
@@ -96,12 +96,13 @@ static __device__ __forceinline__ void reserve_digits(uint32_t (&base)[PER_THREA
     }
 }
 
-/* What is moved for a key: its image, and in the wider items of an argsort also its index. */
-template <typename ITEM, typename KEY> static __device__ __forceinline__ ITEM make_item(KEY image, uint32_t index) {
+/* What is moved for a key: its image, and in the wider items of an argsort also its index, as far up as it goes: so items of equal keys are
+ * spread. */
+template <typename ITEM, typename KEY> static __device__ __forceinline__ ITEM make_item(KEY image, uint32_t index, uint32_t index_shift) {
     if constexpr (sizeof(ITEM) == sizeof(KEY))
         return image;
     else
-        return (ITEM)image << 32 | index;
+        return (ITEM)image << 32 | index << index_shift;
 }
 
 /* Writes an item, the second partition perhaps in halves. */
@@ -115,26 +116,39 @@ static __device__ __forceinline__ void put_item(const struct split_job &job, ITE
     }
 }
 
-template <uint32_t DIGITS> struct digit_partition { uint32_t places[DIGITS], base[DIGITS], sums[32]; };
+/* The same with digits that are looked up. */
+template <bool SKEWED, int ROWS, typename KEY, typename IMAGE>
+static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
+                                                  uint32_t *s_counts, const struct cell_digits<IMAGE> &digits) {
+    const uint32_t digit = digits.of(images[0]), first = __shfl_sync(~0u, digit, 0);
+    if (items.n >= 32 && __all_sync(~0u, digit == first) && digits.all_have(first, images, items)) { /* as in nearly sorted input */
+        const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[first], items.n) : 0;
+        return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
+    }
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
+    }
+}
 
-/* A tile: its keys, the index of the first, their number; the digit, and where the next key of each digit goes. */
+template <uint32_t NDIGITS> struct digit_partition { uint32_t places[NDIGITS], base[NDIGITS], sums[32]; };
+
+/* A tile: its keys, the index of the first, their number; where the next key of each digit goes. */
 template <typename KEY> struct tile_of_partition {
     const KEY *src;
     uint32_t first, count;
-    uint32_t shift, mask;
     uint32_t *cursors;
 };
 
 /* Moves a tile's items to dst. All threads call it. s_memory: room for a tile. */
-template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, uint32_t DIGITS>
+template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, typename DIGITS, uint32_t NDIGITS>
 static __device__ __forceinline__ void partition_tile(const struct split_job &job, const struct tile_of_partition<KEY> &tile,
-                                                      const struct key_order<KEY> &order, ITEM *dst, unsigned char *s_memory,
-                                                      struct digit_partition<DIGITS> &s) {
+                                                      const DIGITS &digits, const struct key_order<KEY> &order, ITEM *dst,
+                                                      unsigned char *s_memory, struct digit_partition<NDIGITS> &s) {
     constexpr int ROWS = partition_shape<ITEM>::ROWS;
-    constexpr uint32_t PER_THREAD = (DIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
-    const uint32_t shift = tile.shift, mask = tile.mask;
+    constexpr uint32_t PER_THREAD = (NDIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
     ITEM *s_tile = (ITEM *)s_memory;
-    for (uint32_t digit = threadIdx.x; digit <= mask; digit += SPLIT_THREADS) s.places[digit] = 0;
+    for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += SPLIT_THREADS) s.places[digit] = 0;
 
     const uint32_t warp = threadIdx.x / 32, rows = job.tile_items / SPLIT_THREADS, start = warp * 32 * rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, rows, tile.count);
@@ -147,33 +161,34 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
     ITEM images[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++)
-        images[row] = SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), tile.first + start + row * 32);
-    count_warp<SKEWED>(ranks, images, items, s.places, shift, mask);
+        images[row] = SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), tile.first + start + row * 32, job.index_shift);
+    count_warp<SKEWED>(ranks, images, items, s.places, digits);
     __syncthreads(); /* all counts */
 
     uint32_t base[PER_THREAD];
-    reserve_digits(base, s.places, tile.cursors, mask + 1, s.sums);
+    reserve_digits(base, s.places, tile.cursors, digits.mask + 1, s.sums);
     __syncthreads(); /* all places */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (items.has(row)) s_tile[s.places[digit_of(images[row], shift, mask)] + ranks.get(row)] = images[row];
+        if (items.has(row)) s_tile[s.places[digits.of(images[row])] + ranks.get(row)] = images[row];
     }
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {
-        if (threadIdx.x * PER_THREAD + i <= mask) s.base[threadIdx.x * PER_THREAD + i] = base[i];
+        if (threadIdx.x * PER_THREAD + i <= digits.mask) s.base[threadIdx.x * PER_THREAD + i] = base[i];
     }
     __syncthreads(); /* the tile is in runs, and each run has its place */
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < tile.count; i += SPLIT_THREADS) {
         const ITEM item = s_tile[i];
-        put_item<SECOND>(job, dst, s.base[digit_of(item, shift, mask)] + i, item);
+        put_item<SECOND>(job, dst, s.base[digits.of(item)] + i, item);
     }
 }
 
 /* SECOND: of two partitions, which moves items; the first makes them of keys. Dynamic shared memory: a tile. */
-template <typename KEY, typename ITEM, bool SECOND>
+template <typename KEY, typename ITEM, bool SECOND, typename DIGITS>
 __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partition(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct digit_table<DIGITS> s_table;
     __shared__ struct digit_partition<SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS> s_partition;
     wait_for_predecessor();
     if (job.header->too_big == NOT_SPLIT) return;
@@ -187,11 +202,14 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
         end = job.header->start[(coarse + 1) << job.fine_bits];
         cursors = job.header->cursor + (coarse << job.fine_bits);
     }
-    const uint32_t bits = two && !SECOND ? job.coarse_bits : job.fine_bits;
-    const uint32_t shift = bucket_shift<ITEM>(job) + (two && !SECOND ? job.fine_bits : 0);
+    const bool coarse_digit = two && !SECOND;
+    load_entries(s_table, job);
+    if (DIGITS::BY_CELLS) __syncthreads(); /* the table */
+    const DIGITS digits =
+        cut_number<DIGITS, ITEM>(job, coarse_digit ? job.fine_bits : 0, coarse_digit ? job.coarse_bits : job.fine_bits, s_table.entries);
     const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first;
-    const struct tile_of_partition<KEY> tile = { src, first, min(end - first, job.tile_items), shift, (1u << bits) - 1, cursors };
-    partition_tile<KEY, ITEM, SECOND, false>(job, tile, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory,
+    const struct tile_of_partition<KEY> tile = { src, first, min(end - first, job.tile_items), cursors };
+    partition_tile<KEY, ITEM, SECOND, false>(job, tile, digits, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory,
                                              s_partition);
 }
 

@@ -3,7 +3,8 @@
  * Keys with equal bits are the same key, so when nothing travels with them no order among them needs to be kept. That allows ranking by
  * plain shared-memory atomics, several times quicker than a stable ranking, and so another order of work:
  *
- *     1. histogram of the top 7 to 16 bits (this file)    every bucket's place in the output is known exactly
+ *     1. histogram of the top 7 to 16 bits (this file)    every bucket's place in the output is known exactly; of floats, whose top bits
+ *                                                         are never spread, of numbers made for them before (sort_cells.cuh)
  *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
@@ -22,6 +23,7 @@
 #define UPSWEEP_CUDA_SORT_SPLIT_CUH
 
 #include "sort_deep.cuh"
+#include "sort_digits.cuh"
 #include "sort_read.cuh"
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
@@ -35,10 +37,12 @@ struct split_header {
     uint32_t ticket[2];                                      /* next tile of the stable partitions */
     uint32_t too_big;                                        /* enum split_fit */
     struct deep_control deep;                                /* of what is split further */
+    struct cell_counts cell_counts;                          /* of floats */
     __align__(16) uint32_t cursor[1 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes */
     __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
     uint32_t coarse_cursor[SORT_DIGITS];                     /* where the next key of each coarse bucket goes */
     uint32_t coarse_tile[SORT_DIGITS + 1];                   /* tiles of the second partition before each coarse bucket */
+    struct cell_plan cells;
 };
 
 struct split_job {
@@ -47,11 +51,14 @@ struct split_job {
     void *second;          /* after the second: whole items; or NULL: */
     uint32_t *high, *low;  /* their halves */
     uint32_t index_nbytes; /* what is wanted are indices of this width; 0: keys */
+    uint32_t index_shift;  /* of an index in the lower half of an item */
     uint32_t n;
     uint64_t flip, float_mask; /* of image() */
     uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
+    uint32_t nnumbers;         /* of buckets, at most */
+    uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
     bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
     uint32_t sample_limit;     /* of keys in a sample that may share the highest digit; 0: no sample is taken */
     uint32_t copies;           /* of each counter of the histogram kernel */
@@ -62,9 +69,31 @@ struct split_job {
     struct split_header *header;
 };
 
-/* A bucket is the top coarse_bits + fine_bits of the image, and so of the item. */
+/* The number is the top coarse_bits + fine_bits of the image, and so of the item, */
 template <typename KEY> static __device__ __forceinline__ uint32_t bucket_shift(const struct split_job &job) {
     return (uint32_t)sizeof(KEY) * 8 - job.coarse_bits - job.fine_bits;
+}
+
+/* or is looked up. A digit of a bucket's number, which has coarse_bits + fine_bits: nbits of it, `shift` of them below. s_entries: the
+ * table, if there is one (load_entries()). */
+template <typename DIGITS, typename ITEM>
+static __device__ __forceinline__ DIGITS cut_number(const struct split_job &job, uint32_t shift, uint32_t nbits,
+                                                    const uint32_t *s_entries) {
+    const uint32_t mask = (1u << nbits) - 1;
+    if constexpr (DIGITS::BY_CELLS)
+        return {s_entries, float_cells<typename DIGITS::image_type>(job.header->cells.lowest), shift, mask};
+    else
+        return {bucket_shift<ITEM>(job) + shift, mask};
+}
+
+/* The table of a CTA. */
+template <typename DIGITS> struct digit_table { uint32_t entries[DIGITS::BY_CELLS ? CELLS : 1]; };
+
+/* By all threads; a barrier must follow. */
+template <typename DIGITS> static __device__ __forceinline__ void load_entries(struct digit_table<DIGITS> &s, const struct split_job &job) {
+    if constexpr (DIGITS::BY_CELLS) {
+        for (uint32_t i = threadIdx.x; i < CELLS; i += blockDim.x) s.entries[i] = job.header->cells.entry[i];
+    }
 }
 
 /* The sum over a warp, in every lane. */
@@ -94,19 +123,19 @@ static __device__ __forceinline__ uint32_t scan_threads(uint32_t value, uint32_t
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
 /* Two 16-bit counters a word, so that 2^16 of them fit. `stop` is not 0 when counting on would be in vain. */
-template <typename KEY> struct bucket_counts {
+template <typename KEY, typename DIGITS> struct bucket_counts {
     const struct split_job &job;
     const struct key_order<KEY> order;
+    const DIGITS digits;
     uint32_t *const words;
     uint32_t *const stop;
 
     template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
-        const uint32_t shift = bucket_shift<KEY>(job);
         uint32_t *mine = words + (threadIdx.x & (job.copies - 1));
         if (*(volatile uint32_t *)stop) return;
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            const uint32_t bucket = (uint32_t)(order.image(keys[i]) >> shift), half = bucket % 2 * 16;
+            const uint32_t bucket = digits.of(order.image(keys[i])), half = bucket % 2 * 16;
             const uint32_t old = atomicAdd(&mine[bucket / 2 * job.copies], 1u << half) >> half & 0xffff;
             if (old >= job.bucket_max) *stop = job.header->too_big = NOT_SPLIT; /* one CTA alone has counted too many */
         }
@@ -131,7 +160,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
         sum += sum4(counts);
         largest = max(largest, max4(counts));
     }
-    if (largest > job.bucket_max) job.header->too_big = job.deep.buckets ? SOME_TOO_BIG : NOT_SPLIT;
+    if (largest > job.bucket_max) job.header->too_big = job.deep.buckets && !job.cell_keys ? SOME_TOO_BIG : NOT_SPLIT;
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
@@ -200,16 +229,18 @@ template <typename KEY> static __device__ bool sample_is_skewed(const struct spl
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
 /* Dynamic shared memory: half a word a bucket and copy. */
-template <typename KEY>
+template <typename KEY, typename DIGITS>
 __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) uint32_t s_words[];
     __shared__ uint32_t s_sums[32];
     __shared__ bool s_last;
     __shared__ uint32_t s_stop;
     __shared__ struct deep_desk s_desk;
+    __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
-    const uint32_t nbuckets = 1u << (job.coarse_bits + job.fine_bits);
-    const bool skewed = job.sample_limit && sample_is_skewed<KEY>(job, s_desk.start);
+    const uint32_t number_bits = job.coarse_bits + job.fine_bits, nbuckets = 1u << number_bits;
+    const bool skewed = DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed<KEY>(job, s_desk.start);
+    load_entries(s_table, job);
     for (uint32_t i = threadIdx.x; i < nbuckets / 2 * job.copies; i += blockDim.x) s_words[i] = 0;
     for (int partition = 0; partition < 2; partition++) {
         for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < job.state_words[partition]; i += gridDim.x * blockDim.x) {
@@ -219,7 +250,9 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     if (threadIdx.x == 0) s_stop = 0;
     if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
     __syncthreads(); /* zeroes before counts */
-    const struct bucket_counts<KEY> counts = { job, key_order<KEY>(job), s_words, &s_stop };
+    const struct bucket_counts<KEY, DIGITS> counts = {
+        job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
+    };
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
 
@@ -247,7 +280,8 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
         if (job.coarse_bits) plan_coarse(job, s_sums);
     }
     __syncthreads(); /* too_big is final */
-    if (job.deep.buckets && *(volatile uint32_t *)&job.header->too_big != ALL_FIT) plan_deep(job, nbuckets, none, s_desk);
+    const uint32_t fit = *(volatile uint32_t *)&job.header->too_big;
+    if (job.deep.buckets && fit != ALL_FIT) plan_deep(job, nbuckets, fit == NOT_SPLIT, s_desk);
 }
 
 #endif

@@ -6,7 +6,7 @@
 #define UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
 
 #include "sort_bucket.cuh"
-#include "sort_fused.cuh"
+#include "sort_fused_cells.cuh"
 #include "sort_levels.cuh"
 #include "sort_scratch.cuh"
 
@@ -23,14 +23,14 @@ static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
 
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, 1u << (job->coarse_bits + job->fine_bits), SHAPE::THREADS,
-                       SHAPE::SHARED_NBYTES, *job);
+    return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, job->nnumbers, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
 }
 
-template <typename KEY, typename ITEM, bool SECOND>
+template <typename KEY, typename ITEM, bool SECOND, typename DIGITS>
 static cudaError_t launch_partition(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t nctas = (job->n + job->tile_items - 1) / job->tile_items + (SECOND ? 1u << job->coarse_bits : 0);
-    return launch_next(queue, split_partition<KEY, ITEM, SECOND>, nctas, SPLIT_THREADS, (uint32_t)(job->tile_items * sizeof(ITEM)), *job);
+    return launch_next(queue, split_partition<KEY, ITEM, SECOND, DIGITS>, nctas, SPLIT_THREADS, (uint32_t)(job->tile_items * sizeof(ITEM)),
+                       *job);
 }
 
 template <typename KEY> static cudaError_t launch_levels(const struct split_job *job, const struct cuda_queue *queue) {
@@ -40,13 +40,20 @@ template <typename KEY> static cudaError_t launch_levels(const struct split_job 
     return launch_next(queue, split_levels<KEY>, nctas, SPLIT_THREADS, max_u32(tile, counters), *job);
 }
 
-template <typename KEY> static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
+/* Every CTA takes a row of its own. */
+template <typename KEY> static cudaError_t launch_cells(const struct split_job *job, const struct cuda_queue *queue) {
+    const uint64_t rows = (min_u64(job->n, CELL_SAMPLE) + CELL_THREADS - 1) / CELL_THREADS;
+    return launch_next(queue, split_cells<KEY>, (uint32_t)min_u64(rows, (uint64_t)queue->nsms), CELL_THREADS, 0, *job);
+}
+
+template <typename KEY, typename DIGITS>
+static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t nwords = 1u << (job->coarse_bits + job->fine_bits - 1);
     struct split_job counted = *job;
     counted.copies = counter_copies(queue, job->n, nwords);
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    return launch_next(queue, split_histogram<KEY>, nctas, SPLIT_HISTOGRAM_THREADS, nwords * counted.copies * 4, counted);
+    return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, nwords * counted.copies * 4, counted);
 }
 
 /* Shapes of the last step, by the size of buckets: threads, items a thread, bits of a bin, CTAs a multiprocessor. Those of the middle keep
@@ -93,18 +100,69 @@ static uint32_t fused_rows(const struct cuda_queue *queue, uint64_t n) {
     return (uint32_t)min_u64((n + row - 1) / row, UINT32_MAX);
 }
 
-/* Chooses bits and shape for the way with a launch less; false if the keys do not fit the multiprocessors, or CTAs may not wait for one
- * another. */
+/* Do the keys fit the multiprocessors, and may CTAs wait for one another? */
+template <typename KEY, typename ITEM> static bool may_fuse(const struct cuda_queue *queue, uint64_t n) {
+    return queue->cooperative && !queue->only_lookback && fused_rows(queue, n) <= (uint32_t)fused_max_rows(sizeof(KEY), sizeof(ITEM));
+}
+
+/* Chooses bits and shape for the way with a launch less; false if it is not to be had. */
 template <typename KEY, typename ITEM> static bool choose_fused(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
     typedef fused_shapes<ITEM> SHAPES;
-    if (!queue->cooperative || queue->only_lookback || fused_rows(queue, n) > (uint32_t)fused_max_rows(sizeof(KEY), sizeof(ITEM)))
-        return false;
+    if (!may_fuse<KEY, ITEM>(queue, n)) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_MIN_BITS, SPLIT_MIN_BITS, FUSED_MAX_BITS};
     for (int shape = 0; shape < 3; shape++) {
         job->fine_bits = split_bits(n, limits[shape]);
         job->bucket_max = limits[shape];
+        job->nnumbers = 1u << job->fine_bits;
         job->fused = job->fine_bits <= most[shape];
+        if (job->fused) return true;
+    }
+    return false;
+}
+
+/* The most keys that buckets may have on average, if they are as even as in mean_fits(). */
+static uint32_t largest_mean(uint32_t limit) {
+    uint32_t mean = limit;
+    while (!mean_fits(mean, limit)) mean--;
+    return mean;
+}
+
+/* Chooses bits and shape for floats: buckets smaller by a sixth, since keys are not quite uniform in a cell; numbers to spare, since a
+ * group of small cells may be half a bucket. */
+static void set_cells(struct split_job *job, uint64_t n, uint32_t limit) {
+    const uint32_t mean = largest_mean(limit) * 5 / 6;
+    job->nnumbers = (uint32_t)min_u64(n * 4 / 3 / mean + CELLS / 8, UINT32_MAX);
+    job->bucket_max = limit;
+    job->cell_keys = mean;
+}
+
+template <typename ITEM> static bool choose_cells(struct split_job *job, uint64_t n) {
+    typedef split_shapes<ITEM> SHAPES;
+    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    for (int shape = 0; shape < 3; shape++) {
+        set_cells(job, n, limits[shape]);
+        uint32_t bits = SPLIT_MIN_BITS;
+        while (bits < 31 && 1u << bits < job->nnumbers) bits++;
+        const bool single = bits <= SPLIT_SINGLE_BITS;
+        if (!single && (shape == 0 || n < SPLIT_TWO_MIN || bits > SPLIT_MAX_BITS)) continue;
+        job->coarse_bits = single ? 0 : bits / 2;
+        job->fine_bits = bits - job->coarse_bits;
+        return true;
+    }
+    job->cell_keys = 0;
+    return false;
+}
+
+/* The same for the way with fewer launches. */
+template <typename KEY, typename ITEM> static bool choose_fused_cells(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
+    typedef fused_shapes<ITEM> SHAPES;
+    if (!may_fuse<KEY, ITEM>(queue, n)) return false;
+    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    const uint32_t at_once = 2 * (uint32_t)queue->nsms, most[] = {at_once, at_once, FUSED_NUMBERS};
+    for (int shape = 0; shape < 3; shape++) {
+        set_cells(job, n, limits[shape]);
+        job->fused = job->nnumbers <= most[shape];
         if (job->fused) return true;
     }
     return false;
@@ -119,6 +177,8 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     if (argsort ? sizeof(ITEM) == sizeof(KEY) : args->values_out || sizeof(ITEM) > sizeof(KEY)) return false;
     if (args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
+    const bool is_float = args->type == UPSWEEP_F32 || args->type == UPSWEEP_F64;
+    if (is_float && (choose_fused_cells<KEY, ITEM>(job, queue, args->n) || choose_cells<ITEM>(job, args->n))) return true;
     if (choose_fused<KEY, ITEM>(job, queue, args->n)) return true;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
@@ -128,6 +188,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
             if (bits > most[partitions - 1]) continue;
             job->coarse_bits = partitions == 1 ? 0 : bits / 2;
             job->fine_bits = bits - job->coarse_bits;
+            job->nnumbers = 1u << bits;
             job->bucket_max = limits[shape];
             job->sample_limit = sample_limit(job, args->n);
             return true;
@@ -136,11 +197,12 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     return false;
 }
 
-template <typename KEY, typename ITEM> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {
+template <typename KEY, typename ITEM, typename DIGITS>
+static cudaError_t launch_split_by(const struct split_job *job, const struct cuda_queue *queue) {
     typedef split_shapes<ITEM> SHAPES;
-    cudaError_t error = launch_split_histogram<KEY>(job, queue);
-    if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false>(job, queue);
-    if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true>(job, queue);
+    cudaError_t error = launch_split_histogram<KEY, DIGITS>(job, queue);
+    if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false, DIGITS>(job, queue);
+    if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true, DIGITS>(job, queue);
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
         if (error == cudaSuccess && job->deep.buckets) error = launch_levels<KEY>(job, queue);
     }
@@ -148,6 +210,12 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split(const str
     if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue);
     if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue);
     return launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
+}
+
+template <typename KEY, typename ITEM> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {
+    if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, queue);
+    const cudaError_t error = launch_cells<KEY>(job, queue);
+    return error == cudaSuccess ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, queue) : error;
 }
 
 /* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */
@@ -161,37 +229,42 @@ static uint32_t spread_nbytes(const struct cuda_queue *queue, uint32_t nctas) {
 
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_fused_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t nbuckets = 1u << job->fine_bits, spread = spread_nbytes(queue, nbuckets);
-    return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, max_u32(SHAPE::SHARED_NBYTES, spread), *job);
+    const uint32_t spread = spread_nbytes(queue, job->nnumbers);
+    return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE>, job->nnumbers, SHAPE::THREADS, max_u32(SHAPE::SHARED_NBYTES, spread), *job);
 }
 
 template <typename KEY, typename ITEM, int ROWS>
-static cudaError_t launch_fused_rows(const struct fused_job *job, const struct cuda_queue *queue) {
-    const uint32_t tile_items = job->split.tile_items, nctas = (job->split.n + tile_items - 1) / tile_items;
-    return launch_resident(queue, split_fused<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, (uint32_t)(tile_items * sizeof(ITEM)), *job);
+static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
+    const uint32_t nctas = (split->n + split->tile_items - 1) / split->tile_items, tile = (uint32_t)(split->tile_items * sizeof(ITEM));
+    char *control = (char *)queue->control;
+    if (split->cell_keys) {
+        const struct fused_cells_job job = {*split, (struct cell_totals *)(control + CUDA_CONTROL_CELLS), stable};
+        return launch_resident(queue, split_fused_cells<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, tile, job);
+    }
+    const struct fused_job job = {*split, (struct fused_totals *)(control + CUDA_CONTROL_FUSED), stable};
+    return launch_resident(queue, split_fused<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, tile, job);
 }
 
 /* Nothing need be cleared before. */
 template <typename KEY, typename ITEM>
-static cudaError_t launch_fused(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
+static cudaError_t launch_fused(struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
     typedef fused_shapes<ITEM> SHAPES;
     constexpr int MOST = fused_max_rows(sizeof(KEY), sizeof(ITEM)), STEP = 32 / sizeof(KEY), MORE = 3 * STEP > MOST ? MOST : 3 * STEP;
     const int rows = (int)fused_rows(queue, split->n);
-    struct fused_job job = {*split, (struct fused_totals *)((char *)queue->control + CUDA_CONTROL_FUSED), stable};
-    job.split.tile_items = FUSED_THREADS * (uint32_t)rows;
+    split->tile_items = FUSED_THREADS * (uint32_t)rows;
     cudaError_t error;
     if (rows <= STEP)
-        error = launch_fused_rows<KEY, ITEM, STEP>(&job, queue);
+        error = launch_fused_rows<KEY, ITEM, STEP>(split, stable, queue);
     else if (rows <= 2 * STEP)
-        error = launch_fused_rows<KEY, ITEM, 2 * STEP>(&job, queue);
+        error = launch_fused_rows<KEY, ITEM, 2 * STEP>(split, stable, queue);
     else if (rows <= MORE)
-        error = launch_fused_rows<KEY, ITEM, MORE>(&job, queue);
+        error = launch_fused_rows<KEY, ITEM, MORE>(split, stable, queue);
     else
-        error = launch_fused_rows<KEY, ITEM, MOST>(&job, queue);
+        error = launch_fused_rows<KEY, ITEM, MOST>(split, stable, queue);
     if (error != cudaSuccess) return error;
-    if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::LITTLE>(&job.split, queue);
-    if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(&job.split, queue);
-    return launch_fused_buckets<KEY, ITEM, typename SHAPES::BIG>(&job.split, queue);
+    if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::LITTLE>(split, queue);
+    if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(split, queue);
+    return launch_fused_buckets<KEY, ITEM, typename SHAPES::BIG>(split, queue);
 }
 
 #endif

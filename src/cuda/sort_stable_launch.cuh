@@ -100,7 +100,7 @@ static cudaError_t launch_stable(const struct sort_job *job, struct split_job *s
         split->states[second] = job->states[second];
         split->state_words[second] = (job->ntiles + (second ? 1u << split->coarse_bits : 0)) * SORT_DIGITS;
     }
-    cudaError_t error = launch_split_histogram<KEY>(split, queue);
+    cudaError_t error = launch_split_histogram<KEY, bit_digits>(split, queue);
     if (error == cudaSuccess) error = launch_stable_partitions<KEY>(job, split, queue, word);
     if (error != cudaSuccess) return error;
     if (split->coarse_bits) return launch_stable_buckets<KEY, KEY>(job, split, queue);

@@ -59,6 +59,10 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 #define SPLIT_HISTOGRAM_THREADS 1024
 #define SPLIT_SAMPLE_MIN_LIMIT  64 /* of 1024 sampled keys with a common highest digit; random ones have up to 16 */
 
+/* Cells of floats (sort_cells.cuh): keys that are counted by them, at most. */
+#define CELL_THREADS 1024
+#define CELL_SAMPLE  (1u << 22)
+
 /* Rounds of exchanges before a window is looked at whether it is in order (sort_window.cuh). */
 #define WINDOW_BLIND_ROUNDS 3
 

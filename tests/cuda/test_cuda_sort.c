@@ -33,8 +33,31 @@ enum distribution {
     LUMP,     /* one value in every sixteenth key */
     HALVED,   /* four bits below the top eight are zero, so that buckets are 16 times what is expected */
     SPARSE,   /* every third bit */
+    /* Bits of floats; of keys of one or two bytes, the lowest of them. */
+    PROPORTION, /* in [0, 1) */
+    BELL,       /* nearly normal, of both signs */
+    CLOSE,      /* a thousandth above 1 at most */
+    ZEROES,     /* a bell in which every fourth is a zero, of either sign */
     DISTRIBUTIONS
 };
+
+static uint64_t float_bits(double x, unsigned nbits) {
+    const float narrow = (float)x;
+    uint32_t narrow_bits;
+    uint64_t bits;
+    memcpy(&narrow_bits, &narrow, sizeof narrow);
+    memcpy(&bits, &x, sizeof bits);
+    return nbits == 64 ? bits : narrow_bits;
+}
+
+/* In [0, 1). */
+static double draw_proportion(void) { return (double)(rng_next(&rng) >> 11) * 0x1p-53; }
+
+static double draw_bell(void) {
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += draw_proportion();
+    return sum;
+}
 
 static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
     const uint64_t all = UINT64_MAX >> (64 - nbits), x = rng_next(&rng) & all, some = UINT64_C(0x9e3779b97f4a7c15) & all;
@@ -70,6 +93,14 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
         return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
     case SPARSE:
         return x & UINT64_C(0x9249249249249249);
+    case PROPORTION:
+        return float_bits(draw_proportion(), nbits) & all;
+    case BELL:
+        return float_bits(draw_bell(), nbits) & all;
+    case CLOSE:
+        return float_bits(1 + draw_proportion() / 1000, nbits) & all;
+    case ZEROES:
+        return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits) & all;
     default:
         return x;
     }
@@ -227,11 +258,30 @@ static void test_counting(upsweep_type type, uint64_t min_n) {
     }
 }
 
+/* Floats are split by cells: sizes of one partition and of two, of a sample and of more; distributions that take it, and some that do not.
+ */
+static void test_floats(upsweep_type type) {
+    static const enum distribution distributions[] = {PROPORTION, BELL, CLOSE, ZEROES, RANDOM, SKEWED};
+    static const uint64_t sizes[] = {4700, 33000, (1 << 19) + 1, (1 << 22) + 1, (1 << 23) - 3, (9 << 21) + 3};
+    for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
+            struct sort_case c = {.form = KEYS, .type = type, .n = sizes[s], .key_nbytes = elem_size(type), .keys_in_place = d % 2};
+            c.order.descending = (uint32_t)(s + d) % 2;
+            test_case(c, distributions[d]);
+            if (type == UPSWEEP_F32) {
+                c = (struct sort_case){
+                    .form = ARGSORT32, .type = type, .n = sizes[s], .key_nbytes = 4, .value_nbytes = 4, .order = c.order};
+                test_case(c, distributions[d]);
+            }
+        }
+    }
+}
+
 /* Sizes around those from which on a row more is needed if each multiprocessor takes a tile, up to where that way ends; keys that are
  * spread take it, skewed ones are found not to. */
 static void test_rows(void) {
     static const uint64_t rows[] = {1, 4, 8, 12, 16, 24, 32};
-    static const upsweep_type types[] = {UPSWEEP_I32, UPSWEEP_F64};
+    static const upsweep_type types[] = {UPSWEEP_I32, UPSWEEP_U64};
     upsweep_device device = {.size = sizeof device};
     CHECK_OK(upsweep_context_device(cuda, &device));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -252,6 +302,9 @@ static void test_without_waiting(void) {
     cuda = open_path(1, NULL);
     if (CHECK(cuda != NULL)) {
         test_every_distribution(UPSWEEP_U32, 70001, false);
+        test_every_distribution(UPSWEEP_F32, 70001, true);
+        test_every_distribution(UPSWEEP_I8, 70001, true);
+        test_every_distribution(UPSWEEP_U16, 70001, true);
         for (int i = 0; i < (quick() ? 100 : 1000); i++) test_random_case(1 << 16);
         for (int i = 0; i < (quick() ? 5 : 20); i++) test_random_case(1 << 22);
         upsweep_close(cuda);
@@ -279,6 +332,8 @@ int main(void) {
         for (int i = 0; i < (quick() ? 300 : 10000); i++) test_random_case(1 << 16);
         for (int i = 0; i < (quick() ? 20 : 100); i++) test_random_case(1 << 22);
         for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);
+        test_floats(UPSWEEP_F32);
+        test_floats(UPSWEEP_F64);
         test_rows();
         test_without_waiting();
     }
