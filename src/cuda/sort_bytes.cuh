@@ -106,9 +106,7 @@ static cudaError_t launch_bytes(const struct cuda_queue *queue, const struct sor
     job.flip = sort->flip;
     job.counts = (struct byte_counts *)((char *)queue->control + CUDA_CONTROL_BYTES);
     const uint32_t nctas = (uint32_t)min_u64((job.n + BYTES_PER_CTA - 1) / BYTES_PER_CTA, (uint64_t)queue->nsms);
-    void *parameters[] = {&job};
-    return cudaLaunchCooperativeKernel((const void *)sort_bytes, dim3(nctas), dim3(BYTES_THREADS), parameters, 0,
-                                       (cudaStream_t)queue->stream);
+    return launch_resident(queue, sort_bytes, nctas, BYTES_THREADS, 0, job);
 }
 
 #endif

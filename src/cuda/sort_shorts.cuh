@@ -347,11 +347,7 @@ static cudaError_t launch_shorts(const struct cuda_queue *queue, const struct so
     job.totals = (uint32_t *)(scratch + layout.totals);
     job.counts = (uint16_t *)(scratch + layout.counts);
     if (layout.overflows) job.overflows = job.counts + (uint64_t)layout.nctas * SHORT_VALUES;
-    const cudaError_t error = cudaFuncSetAttribute(sort_shorts, cudaFuncAttributeMaxDynamicSharedMemorySize, SHORT_COUNTERS_NBYTES);
-    if (error != cudaSuccess) return error;
-    void *parameters[] = {&job};
-    return cudaLaunchCooperativeKernel((const void *)sort_shorts, dim3(layout.nctas), dim3(SHORTS_THREADS), parameters,
-                                       SHORT_COUNTERS_NBYTES, (cudaStream_t)queue->stream);
+    return launch_resident(queue, sort_shorts, layout.nctas, SHORTS_THREADS, SHORT_COUNTERS_NBYTES, job);
 }
 
 #endif
