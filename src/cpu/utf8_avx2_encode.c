@@ -152,21 +152,28 @@ ALWAYS_INLINE uint8_t *encode_units_8(uint8_t *out, __m128i before, __m128i here
     const __m256i high = has_prefix(units, 0xD800), low = has_prefix(units, 0xDC00);
     const __m256i pair = _mm256_and_si256(high, has_prefix(next, 0xDC00));
     const __m256i second = _mm256_and_si256(low, has_prefix(_mm256_cvtepu16_epi32(before), 0xD800));
-    const __m256i ill_formed = _mm256_andnot_si256(_mm256_or_si256(pair, second), _mm256_or_si256(high, low));
+    const __m256i ill_formed = _mm256_and_si256(own, _mm256_andnot_si256(_mm256_or_si256(pair, second), _mm256_or_si256(high, low)));
     const __m256i joined = _mm256_sub_epi32(_mm256_add_epi32(_mm256_slli_epi32(units, 10), next), _mm256_set1_epi32(0x35FDC00));
     take_bad_codes(bad, (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(ill_formed)), at);
     return encode_any_8(out, _mm256_blendv_epi8(units, joined, pair), ill_formed, _mm256_andnot_si256(second, own), replace);
 }
 
-/* The units from i on, at most eight, which may be the first or the last. */
+ALWAYS_INLINE __m128i load_units(const uint16_t *in, bool swap) { return in_order(_mm_loadu_si128((const __m128i *)in), swap); }
+
+/* The units from i on, at most eight, which may be the first or the last. A text of more than eight ends with a row in which those before
+ * i are left out; a shorter one is copied. */
 static uint8_t *encode_edge(uint8_t *out, const uint16_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
-    const size_t here = n - i < 9 ? n - i : 9, before = i > 0;
-    uint16_t units[10] = {0};
+    const size_t left = n - i;
+    const bool ends = left < 9, is_last = ends && n >= 9;
+    uint16_t copy[8] = {0};
     uint8_t staged[STAGED_NBYTES];
-    memcpy(units + 1 - before, in + i - before, (here + before) * sizeof *in);
-    __m128i rows[3];
-    for (int k = 0; k < 3; k++) rows[k] = in_order(_mm_loadu_si128((const __m128i *)(units + k)), swap);
-    const size_t k = (size_t)(encode_units_8(staged, rows[0], rows[1], rows[2], first_lanes(here), replace, bad, i) - staged);
+    if (n < 9) memcpy(copy, in, n * sizeof *in);
+    const uint16_t *row = n < 9 ? copy : is_last ? in + n - 8 : in + i;
+    const __m128i here = load_units(row, swap);
+    const __m128i before = is_last ? load_units(row - 1, swap) : _mm_slli_si128(here, sizeof *in);
+    const __m128i behind = ends ? _mm_srli_si128(here, sizeof *in) : load_units(row + 1, swap);
+    const __m256i own = is_last ? _mm256_xor_si256(first_lanes(8 - left), _mm256_set1_epi32(-1)) : first_lanes(left);
+    const size_t k = (size_t)(encode_units_8(staged, before, here, behind, own, replace, bad, is_last ? n - 8 : i) - staged);
     memcpy(out, staged, k);
     return out + k;
 }
@@ -183,7 +190,7 @@ ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bo
     uint8_t *end = out;
     for (size_t i = 0; i < n; i += 8) {
         const size_t left = n - i;
-        const __m128i units = left >= 8 ? in_order(_mm_loadu_si128((const __m128i *)(in + i)), swap) : _mm_setzero_si128();
+        const __m128i units = left >= 8 ? load_units(in + i, swap) : _mm_setzero_si128();
         if (left >= 8 && _mm_testz_si128(units, _mm_set1_epi16((short)0xFF80))) {
             _mm_storel_epi64((__m128i *)end, _mm_packus_epi16(units, units));
             end += 8;
@@ -193,9 +200,8 @@ ALWAYS_INLINE size_t encode_utf16(uint8_t *out, const uint16_t *in, size_t n, bo
         } else if (left >= 10 && are_long(units)) { /* 30 bytes of room for the 28 that are stored */
             end = encode_8_long(end, _mm256_cvtepu16_epi32(units));
         } else if (left >= 9 && i > 0) {
-            const __m128i before = in_order(_mm_loadu_si128((const __m128i *)(in + i - 1)), swap);
-            const __m128i behind = in_order(_mm_loadu_si128((const __m128i *)(in + i + 1)), swap);
-            end = encode_units_8(end, before, units, behind, _mm256_set1_epi32(-1), replace, bad, i);
+            end = encode_units_8(end, load_units(in + i - 1, swap), units, load_units(in + i + 1, swap), _mm256_set1_epi32(-1), replace,
+                                 bad, i);
         } else {
             end = encode_edge(end, in, i, n, replace, bad, swap);
         }

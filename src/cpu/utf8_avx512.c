@@ -246,9 +246,9 @@ ALWAYS_INLINE size_t decode_ascii(void *out, const uint8_t *in, size_t n, upswee
     unsigned char *end = out;
     size_t i = 0;
     for (; n - i >= 256 && is_ascii_256(in + i); i += 256)
-        for (size_t row = i; row < i + 256; row += 64) store_ascii(end + row * unit_nbytes, load(in + row), 64, to, false);
+        for (size_t row = 0; row < 256; row += 64) store_ascii(end + (i + row) * unit_nbytes, load(in + i + row), 64, to, false);
     for (; n - i >= 64 && is_ascii_64(load(in + i)); i += 64) store_ascii(end + i * unit_nbytes, load(in + i), 64, to, false);
-    if (n - i >= 64 || !is_ascii_64(load(in + n - 64))) return i;
+    if (i == n || n - i >= 64 || !is_ascii_64(load(in + n - 64))) return i;
     store_ascii(end + (n - 64) * unit_nbytes, load(in + n - 64), 64, to, false);
     return n;
 }
