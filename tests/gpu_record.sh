@@ -28,46 +28,52 @@ check() {
 
 # ---- run ----
 
-log=
+logs=
 passed=0
 failed=0
 
-# run_one COMMAND...: runs a test program and adds its closing counts; a program that dies before it closes is one failure.
-run_one() {
-    echo "== $*"
-    timeout 400 "$@" >"$log" 2>&1 # a kernel that hangs must not hang the record
-    status=$?
-    closing=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
-    grep -v ' passed, ' "$log" | tail -n 15
+# plan NAME COMMAND: a program that run_planned is to run, beside others, since most of a test is the CPU's work; a kernel that hangs must
+# not hang the record.
+plan() { echo "timeout 400 $2 >'$logs/$1' 2>&1; echo \$? >'$logs/$1.status'" >>"$logs/plan"; }
+
+run_planned() { xargs -P $((($(nproc) + 1) / 2)) -d '\n' -I COMMAND sh -c COMMAND <"$logs/plan"; }
+
+# add_one NAME: its closing counts; a program that dies before it closes is one failure.
+add_one() {
+    echo "== $1"
+    status=$(cat "$logs/$1.status")
+    closing=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$logs/$1" | tail -n 1)
+    grep -v ' passed, ' "$logs/$1" | tail -n 15
     echo "   ${closing:-died with status $status}"
     passed=$((passed + $(echo "${closing:-0 passed}" | cut -d ' ' -f 1)))
     failed=$((failed + $(echo "${closing:-0 passed, 1 failed}" | cut -d ' ' -f 3)))
     [ "$status" -eq 0 ] || [ -z "$closing" ] || [ "$(echo "$closing" | cut -d ' ' -f 3)" -gt 0 ] || failed=$((failed + 1))
 }
 
-# sanitize TOOL COMMAND...: prints the number of errors and hazards reported; "none" if the tool itself did not finish.
-sanitize() {
-    tool=$1
-    shift
-    timeout 400 compute-sanitizer --tool "$tool" --error-exitcode 0 "$@" >"$log" 2>&1
-    summary=$(grep -E 'SUMMARY' "$log" | tail -n 1 | grep -oE '[0-9]+' | head -n 1)
-    [ "${summary:-1}" = 0 ] || grep -E '^=========' "$log" | head -n 30 >&2
+# sanitized TOOL: the number of errors and hazards it has reported; "none" if it did not finish.
+sanitized() {
+    summary=$(grep -E 'SUMMARY' "$logs/$1" | tail -n 1 | grep -oE '[0-9]+' | head -n 1)
+    [ "${summary:-1}" = 0 ] || grep -E '^=========' "$logs/$1" | head -n 30 >&2
     echo "${summary:-\"none\"}"
 }
 
 run() {
     build=$1
-    log=$(mktemp)
-    trap 'rm -f "$log"' EXIT
+    logs=$(mktemp -d)
+    trap 'rm -rf "$logs"' EXIT
     export UPSWEEP_TEST_BACKENDS=cuda
-    for program in "$build"/bin/test_*; do run_one "$program"; done
-    run_one "$build"/bin/upsweep demo --backend all --size 1048576
-    export UPSWEEP_TEST_SCALE=sanitizer
-    small="$build/bin/test_cuda_small"
-    memcheck=$(sanitize memcheck "$small")
-    racecheck=$(sanitize racecheck "$small")
-    initcheck=$(sanitize initcheck "$small")
-    synccheck=$(sanitize synccheck "$small")
+    for tool in memcheck racecheck initcheck synccheck; do
+        plan $tool "env UPSWEEP_TEST_SCALE=sanitizer compute-sanitizer --tool $tool --error-exitcode 0 '$build/bin/test_cuda_small'"
+    done
+    for program in "$build"/bin/test_*; do plan "$(basename "$program")" "'$program'"; done
+    plan demo "'$build/bin/upsweep' demo --backend all --size 1048576"
+    run_planned
+    for program in "$build"/bin/test_*; do add_one "$(basename "$program")"; done
+    add_one demo
+    memcheck=$(sanitized memcheck)
+    racecheck=$(sanitized racecheck)
+    initcheck=$(sanitized initcheck)
+    synccheck=$(sanitized synccheck)
     mkdir -p docs/results
     cat >"$record" <<JSON
 {
