@@ -10,6 +10,10 @@
  *             finishers         a chunk of the tile each: prepare while the prefix is under way, finish when it is there
  *             sender            where there is one: has the copy engine write out what finishers have left in the slot
  *
+ * Where what becomes of a chunk takes most of the work, and tells its aggregate by the way, finishers *convert*: they count a chunk as soon
+ * as it has landed, give the slot back, put what becomes of it into a queue of their own, and store the oldest in the queue when there
+ * is no room for more. So a chunk is looked at once, by one warp, and the queue is what hides the exchange.
+ *
  * Why: a look-back chain makes every tile wait for its predecessor's prefix. Here nothing chains: a CTA needs only the *aggregates* of its
  * wave, which reducers publish as soon as tiles land, several waves ahead of those who finish; the carry is replicated in every CTA. One
  * L2 round trip a wave, hidden behind STAGES tiles. The order of combination is fixed by (G, tile size), so floats are deterministic.
@@ -38,6 +42,7 @@
 
 template <class P> struct RingShared {
     uint64_t full[P::STAGES];                         /* the slot's tile has landed */
+    uint64_t counted[P::STAGES];                      /* finishers that convert know what their chunks come to */
     uint64_t ready[P::STAGES];                        /* the tile's prefix and what its reducers found are there */
     uint64_t staged[P::STAGES];                       /* what is to be sent lies in the slot */
     uint64_t empty[P::STAGES];                        /* the slot may be filled anew */
@@ -58,13 +63,15 @@ template <class P> struct Ring {
     static constexpr unsigned TILE_NBYTES = P::FINISHERS * CHUNK_NBYTES;
     static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES, SLOT_NBYTES = LOAD_NBYTES + P::ROOM_NBYTES;
     static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
-    static constexpr unsigned SIDES_AT = P::STAGES * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
+    static constexpr unsigned SLOTS = P::SLOTS > 0 ? P::SLOTS : P::STAGES;
+    static constexpr unsigned SIDES_AT = SLOTS * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
     static constexpr unsigned WORK_AT = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
     static_assert(P::HALO_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES + sizeof(RingShared<P>) <= RING_SHARED_NBYTES, "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32, "each reducer takes the same number of chunks, a warp sums them");
     static_assert(P::REDUCERS * 32 <= 1024 && THREADS <= 1024, "");
+    static_assert(!P::CONVERTS || (P::REDUCERS == 1 && SLOTS + P::QUEUED < P::STAGES), "who stores a tile reads what is known of it");
 
     const typename P::Args &args;
     const RingInput &input;
@@ -77,7 +84,7 @@ template <class P> struct Ring {
     static __device__ typename P::Value neutral() { return (typename P::Value)Neutral<Op>::value(); }
     __device__ uint64_t tile_of(unsigned wave) const { return (uint64_t)wave * gridDim.x + blockIdx.x; }
     /* Where the tile lies; its halo is before that. */
-    __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % P::STAGES * SLOT_NBYTES + P::HALO_NBYTES; }
+    __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % SLOTS * SLOT_NBYTES + P::HALO_NBYTES; }
     __device__ uint32_t *note_of(unsigned wave, unsigned chunk) const {
         return (uint32_t *)(slots + NOTES_AT + (wave % P::STAGES * P::FINISHERS + chunk) * NOTE_NBYTES);
     }
@@ -108,7 +115,7 @@ template <class P> struct Ring {
 
     /* Should loads wait for earlier ones? RING_LOADS tiles a CTA keep the memory busy. With more on their way, they come in whatever order
      * the memory likes, and every CTA waits for the one whose tile of the wave comes last. Not if there is a slot for every tile. */
-    __device__ bool paced() const { return input.nwaves > P::STAGES; }
+    __device__ bool paced() const { return input.nwaves > SLOTS; }
 
     __device__ void produce() {
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
@@ -119,7 +126,7 @@ template <class P> struct Ring {
             uintptr_t side_first = 0;
             RingSpan side = {0, 0, 0, 0};
             if constexpr (P::SIDE_NBYTES > 0) side_first = P::side_of(args, first), side = side_span_of(first, side_first);
-            if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
+            if (k >= SLOTS) barrier_wait(&s.empty[(k - SLOTS) % P::STAGES], parity_of(k - SLOTS));
             if (paced() && k >= RING_LOADS) barrier_wait(&s.full[(k - RING_LOADS) % P::STAGES], parity_of(k - RING_LOADS));
             if (span.engine_nbytes() != LOAD_NBYTES || side.needs_hands()) load_ends(k, base, span, side_first, side);
             if (lane != 0) {
@@ -145,7 +152,8 @@ template <class P> struct Ring {
             /* All CTAs have published in this launch, so all have read next_wave: the next launch's first wave may be set. */
             if (k == 0 && blockIdx.x == 0 && lane == 0) exchange.advance(input.nwaves);
             if (tile_of(k) < input.ntiles && lane == 0) {
-                if (k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES)); /* the old prefix has been read */
+                /* The old prefix has been read. Those who convert have read it if they are here. */
+                if (!P::CONVERTS && k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
                 s.prefix[k % P::STAGES] = P::carry_add(carry, before);
                 if (!holds(k)) barrier_arrive(&s.ready[k % P::STAGES]);
             }
@@ -194,19 +202,26 @@ template <class P> struct Ring {
         return (typename P::Value)__shfl_sync(ALL_LANES, x[0], 31);
     }
 
-    __device__ void reduce(unsigned reducer) {
+    __device__ void reduce_chunks(unsigned k, unsigned reducer) {
         constexpr unsigned EACH = P::FINISHERS / P::REDUCERS;
+        barrier_wait(&s.full[k % P::STAGES], parity_of(k));
+#pragma unroll
+        for (unsigned c = reducer * EACH; c < (reducer + 1) * EACH; c++) {
+            const uint4 *chunk = (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
+            const typename P::Value sum = P::reduce(args, chunk, place_of(k, c), note_of(k, c), lane);
+            if (lane == 0) s.chunk[k % P::STAGES][c] = sum;
+        }
+        asm volatile("bar.sync 1, %0;" ::"n"(P::REDUCERS * 32) : "memory"); /* all chunk sums are in shared memory */
+    }
+
+    __device__ void reduce(unsigned reducer) {
         for (unsigned k = 0; k < input.nwaves; k++) {
             typename P::Value aggregate = neutral();
             if (tile_of(k) < input.ntiles) {
-                barrier_wait(&s.full[k % P::STAGES], parity_of(k));
-#pragma unroll
-                for (unsigned c = reducer * EACH; c < (reducer + 1) * EACH; c++) {
-                    const uint4 *chunk = (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
-                    const typename P::Value sum = P::reduce(args, chunk, place_of(k, c), note_of(k, c), lane);
-                    if (lane == 0) s.chunk[k % P::STAGES][c] = sum;
-                }
-                asm volatile("bar.sync 1, %0;" ::"n"(P::REDUCERS * 32) : "memory"); /* all chunk sums are in shared memory */
+                if constexpr (P::CONVERTS)
+                    barrier_wait(&s.counted[k % P::STAGES], parity_of(k));
+                else
+                    reduce_chunks(k, reducer);
                 if (reducer == 0) aggregate = fold_chunks(s.chunk[k % P::STAGES]);
                 if (P::SENDS && reducer == 0 && lane == 0) s.aggregate[k % P::STAGES] = aggregate;
                 barrier_arrive(&s.ready[k % P::STAGES]); /* this lane has read its part of the chunks and written its notes */
@@ -259,6 +274,33 @@ template <class P> struct Ring {
         if (lane == 0) bulk_wait_written();
     }
 
+    template <class Queue> __device__ void store_oldest(unsigned c, Queue &queue) {
+        const unsigned k = queue.oldest;
+        barrier_wait(&s.ready[k % P::STAGES], parity_of(k));
+        P::store(args, queue, P::carry_add(s.prefix[k % P::STAGES], s.chunk[k % P::STAGES][c]), lane);
+    }
+
+    /* What is known of tile k is next written by who counts tile k + STAGES. Its slot was given back by all who have counted the tile SLOTS
+     * before that one; they hold up to QUEUED tiles before it, and k is none of them. */
+    __device__ void convert(unsigned c) {
+        typename P::Queue queue(place_of(0, c).s_work);
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            const unsigned i = k % P::STAGES;
+            const uint4 *const chunk = (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
+            typename P::Local local;
+            barrier_wait(&s.full[i], parity_of(k));
+            const RingPlace place = place_of(k, c);
+            const typename P::Value sum = P::count(args, chunk, place, local, queue, lane);
+            if (lane == 0) s.chunk[i][c] = sum;
+            barrier_arrive(&s.counted[i]);
+            if (!P::needs_chunk(local)) barrier_arrive(&s.empty[i]);
+            while (!P::make_room(queue, sum, lane)) store_oldest(c, queue);
+            P::put(args, chunk, place, local, queue, lane);
+            if (P::needs_chunk(local)) barrier_arrive(&s.empty[i]); /* either way this lane has read its part of the slot */
+        }
+        while (!queue.is_empty()) store_oldest(c, queue);
+    }
+
     __device__ void finish(unsigned c) {
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             const unsigned i = k % P::STAGES;
@@ -292,6 +334,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 32);
             barrier_init(&s.ready[i], 32 * P::REDUCERS + 1 + (P::SENDS ? 32 * P::FINISHERS : 0)); /* 1: the prefix warp's lane 0 */
+            barrier_init(&s.counted[i], 32 * P::FINISHERS);
             barrier_init(&s.staged[i], 32 * P::FINISHERS);
             barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * P::FINISHERS);
         }
@@ -311,6 +354,8 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         if constexpr (P::SENDS) ring.send();
     } else if (warp < Ring<P>::HELPERS + P::REDUCERS)
         ring.reduce(warp - Ring<P>::HELPERS);
+    else if constexpr (P::CONVERTS)
+        ring.convert(warp - Ring<P>::HELPERS - P::REDUCERS);
     else if constexpr (P::SENDS)
         ring.stage(warp - Ring<P>::HELPERS - P::REDUCERS);
     else

@@ -1,9 +1,13 @@
-/* ring_utf8_encode.cuh: UTF-32 and UTF-16 to UTF-8 as a policy of the ring pass.
+/* ring_utf8_encode.cuh: UTF-32 and UTF-16 to UTF-8 as a policy of the ring pass that converts.
  *
- *   reducers   the kind of each chunk (utf8_encode.cuh), and the bytes that a lane's vectors become, for the finisher; and what is
- *              ill-formed (ring_utf8_found.cuh)
- *   finishers  take their units into registers and give the slot back; put the bytes side by side in shared memory of their own, as
- *              they will lie in the output, so that they leave in aligned vectors; half a chunk at a time if there are many
+ *   count   a chunk of 2 KiB into the registers of a warp; its kind, by votes; how long each lane's runs become, and with one scan, where
+ *           they go: its bytes are the aggregate (utf8_runs.cuh)
+ *   put     the bytes into the warp's queue (ring_queue.cuh), from a multiple of 16 on, as nobody knows yet where they belong
+ *   store   when that is known: in vectors of the output, each from two of the queue's (utf8_shift.cuh)
+ *
+ * Kinds: ASCII; up to two bytes a unit, surrogates in pairs among them, as each is two bytes of four; up to three; from UTF-32 four. What
+ * is ill-formed becomes U+FFFD in registers if it is to be replaced, and is counted so if it is to be removed. What is left, chunks at the
+ * ends of the text, or with what is to be removed, or strict: any, unit by unit with a mask of those that count (utf8_encode.cuh).
  *
  * Aggregates are as in the look-back pass, so strict conversion works alike: what lies behind an ill-formed unit counts nothing.
  * Cost: every unit in once, every byte out once. */
@@ -11,8 +15,11 @@
 #define UPSWEEP_CUDA_RING_UTF8_ENCODE_CUH
 
 #include "ring.cuh"
+#include "ring_queue.cuh"
 #include "ring_utf8_found.cuh"
 #include "utf8_encode.cuh"
+#include "utf8_runs.cuh"
+#include "utf8_shift.cuh"
 #include "utf8_stage.cuh"
 
 /* As UntilCut, in 32 bits: enough for the tiles of a wave. */
@@ -29,21 +36,26 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     typedef uint32_t Value; /* of a tile, or a wave */
     typedef UntilCut32 Op;
     typedef unsigned long long Carry;
-    typedef EncodeRow<UNIT> Row;
-    static constexpr unsigned REDUCERS = RING_UTF8_ENCODE_REDUCERS, FINISHERS = RING_UTF8_ENCODE_FINISHERS;
-    static constexpr unsigned ROWS = RING_UTF8_ENCODE_ROWS, STAGES = RING_UTF8_ENCODE_STAGES, VEC = 16 / UNIT, ROW_UNITS = 32 * VEC;
-    static constexpr unsigned TILE_UNITS = FINISHERS * ROWS * ROW_UNITS, PAIRS = ROWS / 2;
-    static constexpr unsigned SIDE_NBYTES = 0, NOTE_WORDS = UNIT == 2 ? 2 : 1; /* UTF-16: the units around the chunk, too */
-    static constexpr unsigned COUNT_BITS = 5, KIND_AT = ROWS * COUNT_BITS;     /* of a note: bytes a row, and the chunk's kind */
-    static constexpr unsigned STAGE_NBYTES = 2048, WORK_NBYTES = STAGE_NBYTES + 32;
-    static constexpr int UNROLLED = UNIT == 4 ? ROWS / 2 : 1; /* the code for rows of UTF-16 is long */
-    static constexpr bool KEEPS_SLOT = true, WRITES_SLOT = false, HAS_REST = true, LEAVES = true;
-    static_assert(ROWS == 4, "two counts in a register, and two rows always fit the stage");
+    typedef RingUtf8EncodeShape<UNIT> Shape;
+    static constexpr unsigned REDUCERS = 1, FINISHERS = Shape::FINISHERS, ROWS = 4, STAGES = 8, SLOTS = Shape::SLOTS;
+    static constexpr unsigned CHUNK_NBYTES = ROWS * ROW_NBYTES, CHUNK_UNITS = CHUNK_NBYTES / UNIT, TILE_UNITS = FINISHERS * CHUNK_UNITS;
+    static constexpr unsigned RUN_UNITS = CHUNK_UNITS / 64, VEC = 16 / UNIT; /* of a lane, and of a vector */
+    static constexpr unsigned SIDE_NBYTES = 0, NOTE_WORDS = 0;
+    static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
+                              QUEUED = STAGES - SLOTS - 1;
+    struct Queue : RingQueue<WORK_NBYTES, QUEUED> {
+        bool hint; /* expects_surrogates */
+        __device__ __forceinline__ explicit Queue(unsigned char *s_memory) : RingQueue<WORK_NBYTES, QUEUED>(s_memory), hint(false) {}
+    };
+    static constexpr bool LEAVES = true, CONVERTS = true;
+    static_assert(WORK_NBYTES >= RING_QUEUE_FIRST + RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits");
+    static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
+    enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, ANY };
     struct Local {
-        uint4 data[ROWS];
-        uint32_t note, around;
-        Carry prefix;
+        Utf8Runs x;
+        uint32_t around;
+        Kind kind;
     };
 
     static __device__ Carry carry_in(const Args &args) {
@@ -62,67 +74,31 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static __device__ void end(const Args &args, Carry carry) { args.tally->needed = carry & ~UTF8_CUT; }
     static __device__ void leave(const Args &args) { ring_utf8_leave(args); }
 
-    /* ---- both sides ---- */
-
-    static __device__ __forceinline__ void load(uint4 (&data)[ROWS], const Args &args, const uint4 *chunk, int lane) {
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) data[r] = Row::in_order(chunk[32 * r + lane], args.swap);
-    }
+    /* ---- around a chunk ---- */
 
     /* All of a chunk, and what may be held back, is text. */
     static __device__ __forceinline__ bool is_inner(const Args &args, RingPlace place) {
-        return place.first > 0 && place.first + ROWS * 512 + 16 <= args.n * UNIT;
+        return place.first > 0 && place.first + CHUNK_NBYTES + 16 <= args.n * UNIT;
     }
-
-    static __device__ __forceinline__ uint32_t owned_bits(uint64_t at, TextSpan span) { return window_bits(at, span) & ((1u << VEC) - 1); }
-
-    /* The units beside this lane's vector of row r, if it has become the first of `data`. around: in lanes 0 and 31, those beside the
-     * chunk. */
-    static __device__ __forceinline__ EncodeRow<2>::Around beside_row(const uint4 (&data)[ROWS], unsigned r, uint32_t around, int lane) {
-        const uint32_t above = __shfl_sync(ALL_LANES, data[ROWS - 1].w >> 16, 31), below = __shfl_sync(ALL_LANES, data[1].x & 0xFFFF, 0);
-        return EncodeRow<2>::around(data[0], r > 0 ? above : around, r + 1 < ROWS ? below : around, lane);
-    }
-
-    /* A row of any kind. bad: a bit a unit. */
-    struct AnyRow {
-        EncodeCodes<UNIT> codes;
-        uint32_t bad, counted;
-        bool is_cut;
-    };
-
-    /* at: place of the vector in the text; is_cut: it lies behind the end of strict conversion. */
-    static __device__ __forceinline__ AnyRow look_at_any(const Args &args, uint4 v, EncodeRow<2>::Around beside, uint64_t at, bool is_cut,
-                                                         int lane) {
-        AnyRow row = {{}, 0, 0, is_cut};
-        if constexpr (UNIT == 4)
-            row.codes = codes_of_row(v);
-        else
-            row.codes = codes_of_row(v, beside);
-        const uint32_t owned = owned_bits(at, ring_utf8_found().span);
-        row.bad = row.codes.bad & owned;
-        row.counted = owned & (args.replace ? ~0u : ~row.bad);
-        if (args.strict) row.is_cut = cut_row(row.counted, row.bad, is_cut, lane);
-        return row;
-    }
-
-    /* ---- reducers ---- */
 
     /* In lane 0 the unit before a chunk, in lane 31 the one behind it, if they may be the other halves of pairs: from its neighbour in the
-     * slot, or from global memory, which takes a while. */
-    static __device__ __forceinline__ uint32_t units_around(const Args &args, const uint4 *chunk, const uint4 (&data)[ROWS],
+     * slot, or from global memory, which takes a while. first, last: this lane's. */
+    static __device__ __forceinline__ uint32_t units_around(const Args &args, const uint4 *chunk, uint32_t first_unit, uint32_t last_unit,
                                                             RingPlace place, int lane) {
-        const bool is_open = lane == 31 && is_high_surrogate(data[ROWS - 1].w >> 16);
-        if (!is_open && (lane != 0 || !is_low_surrogate(data[0].x & 0xFFFF))) return 0;
-        const uint64_t first = place.first / UNIT, at = lane == 0 ? first - 1 : first + ROWS * ROW_UNITS; /* first - 1 may wrap around */
+        const bool is_open = lane == 31 && is_high_surrogate(last_unit);
+        if (!is_open && (lane != 0 || !is_low_surrogate(first_unit))) return 0;
+        const uint64_t first = place.first / UNIT, at = lane == 0 ? first - 1 : first + CHUNK_UNITS; /* first - 1 may wrap around */
         const TextSpan &span = ring_utf8_found().span;
         if (at < span.first || at >= span.end) return 0;
         const bool outside = at / TILE_UNITS != first / TILE_UNITS;
-        return utf16_unit(outside ? ((const uint16_t *)args.in)[at] : ((const uint16_t *)chunk)[lane == 0 ? -1 : (int)(ROWS * ROW_UNITS)],
+        return utf16_unit(outside ? ((const uint16_t *)args.in)[at] : ((const uint16_t *)chunk)[lane == 0 ? -1 : (int)CHUNK_UNITS],
                           args.swap);
     }
 
+    /* ---- chunks of any kind: unit by unit, with masks ---- */
+
     /* What a chunk's units that are ill-formed come to, for the report. */
-    static __device__ __noinline__ void hand_in_bad(uint32_t number, uint32_t least, uint64_t first, int lane) {
+    static __device__ __forceinline__ void hand_in_bad(uint32_t number, uint32_t least, uint64_t first, int lane) {
         RingUtf8Found &found = ring_utf8_found();
         uint32_t sums[1] = {number}, first_bad[1] = {least};
         warp_fold_rows<Add<uint32_t>>(sums);
@@ -133,112 +109,243 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         atomicMin(&found.error_at, (unsigned long long)(first + first_bad[0]));
     }
 
-    struct Counted {
-        uint32_t number, least, nbytes;
-        bool is_cut;
+    static __device__ __forceinline__ uint4 load(const Args &args, const uint4 *chunk, unsigned run, unsigned half, int lane) {
+        return EncodeRow<UNIT>::in_order(chunk[64 * run + 2 * (unsigned)lane + half], args.swap);
+    }
+
+    /* The codes of one of the two vectors of a lane's run. around: as above, for the chunk. */
+    static __device__ __forceinline__ EncodeCodes<UNIT> codes_of(const Args &args, const uint4 *chunk, unsigned run, unsigned half,
+                                                                 uint32_t around, int lane) {
+        const uint4 v = load(args, chunk, run, half, lane);
+        if constexpr (UNIT == 4) {
+            return codes_of_row(v);
+        } else {
+            const uint16_t *const units = (const uint16_t *)chunk + run * CHUNK_UNITS / 2 + (unsigned)lane * RUN_UNITS + half * VEC;
+            const bool first = run == 0 && half == 0 && lane == 0, last = run == 1 && half == 1 && lane == 31;
+            return codes_of_row(v, {first ? around : utf16_unit(units[-1], args.swap), last ? around : utf16_unit(units[VEC], args.swap)});
+        }
+    }
+
+    /* A lane's run. bad: a bit a unit. */
+    struct AnyRun {
+        EncodeCodes<UNIT> a, b;
+        uint32_t bad, counted, of_a, of_b;
     };
 
-    /* Adds a row of any kind to what has been counted of its chunk. */
-    static __device__ __noinline__ Counted count_any(const Args &args, uint4 v, EncodeRow<2>::Around beside, uint64_t first, uint32_t place,
-                                                     Counted c, int lane) {
-        const AnyRow row = look_at_any(args, v, beside, first + place, c.is_cut, lane);
-        c.number += (uint32_t)__popc(row.bad);
-        if (row.bad != 0) c.least = min(c.least, place + (uint32_t)__ffs((int)row.bad) - 1);
-        c.nbytes = count_codes<UNIT>(row.codes, row.counted);
-        c.is_cut = row.is_cut;
-        return c;
+    static __device__ __forceinline__ AnyRun look_at_any(const Args &args, const uint4 *chunk, uint64_t first, unsigned run,
+                                                         uint32_t around, bool &is_cut, int lane) {
+        AnyRun x = {codes_of(args, chunk, run, 0, around, lane), codes_of(args, chunk, run, 1, around, lane), 0, 0, 0, 0};
+        const uint64_t at = first + run * CHUNK_UNITS / 2 + (uint32_t)lane * RUN_UNITS;
+        const uint32_t owned = window_bits(at, ring_utf8_found().span) & ((1u << RUN_UNITS) - 1);
+        x.bad = (x.a.bad | x.b.bad << VEC) & owned;
+        x.counted = owned & (args.replace ? ~0u : ~x.bad);
+        if (args.strict) is_cut = cut_row(x.counted, x.bad, is_cut, lane);
+        x.of_a = count_codes<UNIT>(x.a, x.counted);
+        x.of_b = count_codes<UNIT>(x.b, x.counted >> VEC);
+        return x;
     }
 
-    static __device__ __forceinline__ Value reduce(const Args &args, const uint4 *chunk, RingPlace place, uint32_t *note, int lane) {
-        uint32_t around = 0, nbytes[ROWS], notes = 0, total = 0;
-        uint4 data[ROWS];
-        Counted any = {0, UINT32_MAX, 0, false};
-        load(data, args, chunk, lane);
-        if constexpr (UNIT == 2) note[32 + lane] = around = units_around(args, chunk, data, place, lane);
-        const uint32_t kind = is_inner(args, place) ? Row::look(nbytes, data, around, lane) : UTF8_ROW_ANY;
-        if (kind == UTF8_ROW_ANY) {
-            const uint64_t first = place.first / UNIT;
-            for (unsigned r = 0; r < ROWS; r++) {
-                any = count_any(args, data[0], beside_row(data, r, around, lane), first, r * ROW_UNITS + (uint32_t)lane * VEC, any, lane);
-                nbytes[0] = any.nbytes;
-                rotate(data);
-                rotate(nbytes);
-            }
-            hand_in_bad(any.number, any.least, first, lane);
-        }
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) {
-            notes |= nbytes[r] << COUNT_BITS * r;
-            total += nbytes[r];
-        }
-        note[lane] = notes | kind << KIND_AT;
-        return __reduce_add_sync(ALL_LANES, total) | (any.is_cut ? UTF8_CUT_32 : 0);
-    }
-
-    /* ---- finishers ---- */
-
-    static __device__ __forceinline__ void prepare(const Args &args, const uint4 *chunk, RingPlace, Local &local, int lane) {
-        load(local.data, args, chunk, lane);
-    }
-
-    /* Takes along what is in the slot. */
-    static __device__ __forceinline__ void finish(const Args &, const uint4 *, RingPlace, const uint32_t *note, Local &local, Carry prefix,
-                                                  int lane) {
-        local.note = note[lane];
-        local.around = UNIT == 2 ? note[32 + lane] : 0;
-        local.prefix = prefix;
-    }
-
-    static __device__ __noinline__ bool put_any(const Args &args, uint4 v, EncodeRow<2>::Around beside, uint64_t at, bool is_cut,
-                                                unsigned char *to, int lane) {
-        const AnyRow row = look_at_any(args, v, beside, at, is_cut, lane);
-        put_codes<UNIT>(to, row.codes, row.counted);
-        return row.is_cut;
-    }
-
-    /* The bytes of row r and the next, which have become the first two of local.data, to the stage, where the first one's begin; before:
-     * those of the lanes before this one. */
-    static __device__ __forceinline__ void stage_rows(const Args &args, Local &local, RingPlace place, unsigned r, unsigned char *to,
-                                                      uint32_t row, uint32_t before, bool &is_cut, int lane) {
-        const uint32_t kind = local.note >> KIND_AT;
-        unsigned char *const from[2] = {to + (before & 0xFFFF), to + (row & 0xFFFF) + (before >> 16)};
-        if (kind < UTF8_ROW_PAIRS) {
-            put_rows<UNIT>(from, {local.data[0], local.data[1]}, kind);
-            rotate(local.data);
-            rotate(local.data);
-            return;
-        }
-#pragma unroll
-        for (unsigned i = 0; i < 2; i++) {
-            const EncodeRow<2>::Around beside = beside_row(local.data, r + i, local.around, lane);
-            if (UNIT == 2 && kind == UTF8_ROW_PAIRS)
-                EncodeRow<2>::put_pairs(from[i], local.data[0], beside.left);
-            else
-                is_cut = put_any(args, local.data[0], beside, place.first / UNIT + (r + i) * ROW_UNITS + (uint32_t)lane * VEC, is_cut,
-                                 from[i], lane);
-            rotate(local.data);
-        }
-    }
-
-    static __device__ __forceinline__ void rest(const Args &args, RingPlace place, Local &local, int lane) {
-        if (local.prefix & UTF8_CUT) return;
-        uint32_t before[PAIRS], row[PAIRS];
-#pragma unroll
-        for (unsigned i = 0; i < PAIRS; i++) {
-            const uint32_t counts = local.note >> 2 * i * COUNT_BITS, mask = (1u << COUNT_BITS) - 1;
-            row[i] = (counts & mask) | (counts >> COUNT_BITS & mask) << 16;
-        }
-        const bool in_one = scan_packed_rows(before, row, lane) <= STAGE_NBYTES - 16;
-        StagedRun run(args, local.prefix, place.s_work);
+    static __device__ __noinline__ Value count_any(const Args &args, const uint4 *chunk, uint64_t first, uint32_t around, int lane) {
+        uint32_t number = 0, least = UINT32_MAX, nbytes = 0;
         bool is_cut = false;
-#pragma unroll UNROLLED
-        for (unsigned r = 0; r < ROWS; r += 2) {
-            stage_rows(args, local, place, r, run.end(), row[0], before[0], is_cut, lane);
-            run.nbytes += (row[0] & 0xFFFF) + (row[0] >> 16);
-            if (r > 0 || !in_one) run.leave(lane);
-            rotate(row);
-            rotate(before);
+#pragma unroll 1
+        for (unsigned run = 0; run < 2; run++) {
+            const AnyRun x = look_at_any(args, chunk, first, run, around, is_cut, lane);
+            number += (uint32_t)__popc(x.bad);
+            if (x.bad != 0) least = min(least, run * CHUNK_UNITS / 2 + (uint32_t)lane * RUN_UNITS + (uint32_t)__ffs((int)x.bad) - 1);
+            nbytes += x.of_a + x.of_b;
         }
+        hand_in_bad(number, least, first, lane);
+        return __reduce_add_sync(ALL_LANES, nbytes) | (is_cut ? UTF8_CUT_32 : 0);
+    }
+
+    static __device__ __noinline__ void put_any(const Args &args, const uint4 *chunk, uint64_t first, uint32_t around, unsigned char *stage,
+                                                int lane) {
+        bool is_cut = false;
+#pragma unroll 1
+        for (unsigned run = 0; run < 2; run++) {
+            const AnyRun x = look_at_any(args, chunk, first, run, around, is_cut, lane);
+            uint32_t before[1], row[1] = {x.of_a + x.of_b};
+            const uint32_t nbytes = scan_packed_rows(before, row, lane);
+            put_codes<UNIT>(stage + before[0], x.a, x.counted);
+            put_codes<UNIT>(stage + before[0] + x.of_a, x.b, x.counted >> VEC);
+            stage += nbytes;
+        }
+    }
+
+    /* ---- counting ---- */
+
+    static __device__ __forceinline__ void load_runs(const Args &args, const uint4 *chunk, Utf8Runs &x, int lane) {
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            const uint4 v = chunk[64 * (i / 2) + 2 * (unsigned)lane + i % 2];
+            uint32_t *const to = &x.word[i / 2][i % 2 * 4];
+            to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+        }
+        if (UNIT == 2 && args.swap) {
+#pragma unroll
+            for (int i = 0; i < 16; i++) x.word[i / 8][i % 8] = __byte_perm(x.word[i / 8][i % 8], 0, 0x2301);
+        }
+    }
+
+    /* What is ill-formed has been replaced by U+FFFD. If it is to be removed, that was for the count only: so many bytes are too many. */
+    static __device__ __forceinline__ uint32_t hand_in_replaced(const Args &args, Utf8Replaced found, RingPlace place, int lane) {
+        hand_in_bad(found.number, found.least, place.first / UNIT, lane);
+        return args.replace ? 0 : 3 * __reduce_add_sync(ALL_LANES, found.number);
+    }
+
+    static __device__ __forceinline__ Value without_removed(Local &local, Value nbytes, uint32_t removed) {
+        if (removed != 0) local.kind = ANY;
+        return nbytes - removed;
+    }
+
+    static __device__ __forceinline__ Value count_with_surrogates(Local &local, Utf8Surrogates found, int lane) {
+        Utf8Runs &x = local.x;
+        local.kind = UP_TO_3;
+        if (__any_sync(ALL_LANES, found.beside_3)) return count_up_to_3<8>(x, lane);
+        local.kind = UP_TO_2;
+#pragma unroll
+        for (int i = 0; i < 16; i++) x.marks[i % 2][i / 2] = marks_without_3(x.marks[i % 2][i / 2]);
+        return count_up_to_2<8>(x, lane);
+    }
+
+    /* From UTF-16. expects_surrogates: a chunk before had some, and to look for them first would be in vain. */
+    static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local,
+                                                        bool &expects_surrogates, int lane) {
+        Utf8Runs &x = local.x;
+        uint32_t any = 0;
+#pragma unroll
+        for (int i = 0; i < 16; i++) any |= x.word[i / 8][i % 8];
+        const bool inner = is_inner(args, place), has_high = __any_sync(ALL_LANES, (any & 0xFF80FF80) != 0);
+        if (inner && !has_high) return local.kind = OF_ASCII, CHUNK_UNITS;
+        if (inner && !__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) {
+            local.kind = UP_TO_2;
+            mark_up_to_2<8>(x);
+            return count_up_to_2<8>(x, lane);
+        }
+        if (inner && !expects_surrogates) {
+            local.kind = UP_TO_3;
+            if (!__any_sync(ALL_LANES, mark_up_to_3<8>(x))) return count_up_to_3<8>(x, lane);
+            expects_surrogates = true;
+        }
+        local.around = units_around(args, chunk, x.word[0][0] & 0xFFFF, x.word[1][7] >> 16, place, lane);
+        uint32_t removed = 0;
+#pragma unroll 1
+        for (bool again = false; inner; again = true) {
+            const Utf8Surrogates found = encode_surrogates(x, local.around, lane);
+            if (__all_sync(ALL_LANES, found.in_pairs)) return without_removed(local, count_with_surrogates(local, found, lane), removed);
+            if (args.strict || again) break;
+            load_runs(args, chunk, x, lane);
+            removed = hand_in_replaced(args, replace_unpaired(x, local.around, lane), place, lane);
+        }
+        local.kind = ANY;
+        return count_any(args, chunk, place.first / UNIT, local.around, lane);
+    }
+
+    /* Two code points below 10000 to a word. */
+    static __device__ __forceinline__ void pack_runs(Utf8Runs &x) {
+#pragma unroll
+        for (int i = 0; i < 8; i++) x.word[i % 2][i / 2] = __byte_perm(x.word[i % 2][i / 2 * 2], x.word[i % 2][i / 2 * 2 + 1], 0x5410);
+    }
+
+    /* Puts U+FFFD in the place of what is no code point; the most of a lane's units then. */
+    static __device__ __forceinline__ Utf8Replaced replace_odd(Utf8Runs &x, uint32_t &most, int lane) {
+        Utf8Replaced found = {0, UINT32_MAX};
+        most = 0;
+#pragma unroll
+        for (int i = 15; i >= 0; i--) {
+            uint32_t &code = x.word[i / 8][i % 8];
+            if (EncodeRow<4>::is_odd(code)) {
+                code = 0xFFFD;
+                found.number++;
+                found.least = (uint32_t)(256 * (i / 8) + 8 * lane + i % 8);
+            }
+            most = max(most, code);
+        }
+        return found;
+    }
+
+    static __device__ __forceinline__ Value count_utf32(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
+        Utf8Runs &x = local.x;
+        uint32_t most = 0, past = UINT32_MAX; /* past: by how much the first one is past D800 */
+#pragma unroll
+        for (int i = 0; i < 16; i++) most = max(most, x.word[i / 8][i % 8]);
+        if (is_inner(args, place)) {
+            local.kind = OF_ASCII;
+            if (!__any_sync(ALL_LANES, most >= 0x80)) return pack_runs(x), CHUNK_UNITS;
+            local.kind = UP_TO_2;
+            if (!__any_sync(ALL_LANES, most >= 0x800)) return pack_runs(x), mark_up_to_2<4>(x), count_up_to_2<4>(x, lane);
+#pragma unroll
+            for (int i = 0; i < 16; i++) past = min(past, x.word[i / 8][i % 8] - 0xD800);
+            const bool odd = __any_sync(ALL_LANES, past < 0x800 || most > 0x10FFFF);
+            uint32_t removed = 0;
+            if (odd && !args.strict) removed = hand_in_replaced(args, replace_odd(x, most, lane), place, lane);
+            if (!odd || !args.strict) {
+                local.kind = UP_TO_3;
+                if (!__any_sync(ALL_LANES, most >= 0x10000))
+                    return pack_runs(x), mark_up_to_3<4>(x), without_removed(local, count_up_to_3<4>(x, lane), removed);
+                local.kind = UP_TO_4;
+                return without_removed(local, count_up_to_4(x, lane), removed);
+            }
+        }
+        local.kind = ANY;
+        return count_any(args, chunk, place.first / UNIT, 0, lane);
+    }
+
+    static __device__ __forceinline__ Value count(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
+                                                  int lane) {
+        load_runs(args, chunk, local.x, lane);
+        local.around = 0;
+        if constexpr (UNIT == 2)
+            return count_utf16(args, chunk, place, local, queue.hint, lane);
+        else
+            return count_utf32(args, chunk, place, local, lane);
+    }
+
+    /* ---- putting ---- */
+
+    static __device__ __forceinline__ bool needs_chunk(const Local &local) { return local.kind == ANY; }
+    static __device__ __forceinline__ bool make_room(Queue &queue, Value sum, int lane) { return queue.push(sum & ~UTF8_CUT_32, lane); }
+
+    static __device__ __forceinline__ uint32_t ascii_of(const Utf8Runs &x, int r, int j) {
+        return __byte_perm(x.word[r][2 * j], x.word[r][2 * j + 1], 0x6420);
+    }
+
+    static __device__ __forceinline__ void put_ascii(unsigned char *stage, const Utf8Runs &x, int lane) {
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            if constexpr (UNIT == 2)
+                ((uint4 *)stage)[32 * r + lane] = {ascii_of(x, r, 0), ascii_of(x, r, 1), ascii_of(x, r, 2), ascii_of(x, r, 3)};
+            else
+                ((uint2 *)stage)[32 * r + lane] = {ascii_of(x, r, 0), ascii_of(x, r, 1)};
+        }
+    }
+
+    static __device__ __forceinline__ void put(const Args &args, const uint4 *chunk, RingPlace place, const Local &local,
+                                               const Queue &queue, int lane) {
+        enum { WORDS = UNIT == 2 ? 8 : 4 };
+        __syncwarp(); /* what the queue has said is there */
+        unsigned char *const stage = queue.newest();
+        const unsigned to = shared_address(stage);
+        if (local.kind == OF_ASCII)
+            put_ascii(stage, local.x, lane);
+        else if (local.kind == UP_TO_2)
+            put_up_to_2<WORDS>(to, local.x, lane);
+        else if (local.kind == UP_TO_3)
+            put_up_to_3<WORDS>(to, local.x, lane);
+        else if (UNIT == 4 && local.kind == UP_TO_4)
+            put_up_to_4(to, local.x, lane);
+        else
+            put_any(args, chunk, place.first / UNIT, local.around, stage, lane);
+        __syncwarp(); /* the bytes are there */
+    }
+
+    static __device__ __forceinline__ void store(const Args &args, Queue &queue, Carry prefix, int lane) {
+        const uint32_t entry = queue.entry(queue.oldest), nbytes = entry & 0xFFFF;
+        if (!(prefix & UTF8_CUT) && prefix < args.capacity)
+            store_shifted(args.out + prefix, queue.memory + (entry >> 16), min((uint64_t)nbytes, args.capacity - (uint64_t)prefix), lane);
+        queue.pop();
+        __syncwarp(); /* the bytes have been read */
     }
 };
 

@@ -123,9 +123,9 @@ template <> struct RingBytesShape<true> {
     enum { REDUCERS = 9, FINISHERS = 9, ROWS = 3, STAGES = 7 };
 };
 
-/* Encoding, 2^28 bytes, as parts of the speed of a copy, by reducers x finishers x stages: mix from UTF-32, Russian and ASCII from UTF-16
- * 8x16x5 0.56, 0.61, 0.79; 7x14x5 0.50, 0.61, 0.83; 8x16x4 0.55, 0.60, 0.72. */
-enum { RING_UTF8_ENCODE_REDUCERS = 8, RING_UTF8_ENCODE_FINISHERS = 16, RING_UTF8_ENCODE_ROWS = 4, RING_UTF8_ENCODE_STAGES = 5 };
+/* Encoding, by the bytes of a code unit: chunks of 2 KiB, which become up to 3 and 2. */
+template <int UNIT> struct RingUtf8EncodeShape { static constexpr unsigned FINISHERS = 21, SLOTS = 2, WORK_NBYTES = 6240; };
+template <> struct RingUtf8EncodeShape<2> { static constexpr unsigned FINISHERS = 17, SLOTS = 2, WORK_NBYTES = 9296; };
 
 /* By the bytes of a code unit of the output: rows of 896 bytes, and QUADS: room for the characters of a chunk; more are stored in two goes.
  * UTF-32 writes up to four bytes for a byte read, and wants tiles in flight; UTF-16 is short of issue slots, and wants warps. */

@@ -1,6 +1,6 @@
 /* test_cuda_utf8.c: text in CUDA graphs that are replayed on changing data, with plain calls in between: what a call leaves in control
- * memory must be as the next one wants it, whether it found ill-formed text or none. And surrogate pairs that lie across the edges of what
- * warps and CTAs take on. */
+ * memory must be as the next one wants it, whether it found ill-formed text or none. And surrogates, in pairs and alone, at the edges of
+ * what lanes, warps and CTAs take on. */
 #include <cuda_runtime_api.h>
 
 #include "device.h"
@@ -98,6 +98,39 @@ static void test_pairs_at_edges(struct text_case *t) {
     }
 }
 
+/* A code point of a kind of text: below 80, 800, 10000, any; or of four bytes and below 80. */
+enum { KINDS = 5 };
+static uint32_t code_of_kind(int kind, struct rng *rng) {
+    static const uint32_t ends[] = {0x80, 0x800, 0x10000, 0x110000};
+    if (kind == 4) return rng_below(rng, 3) == 0 ? (uint32_t)rng_below(rng, 0x80) : 0x10000 + (uint32_t)rng_below(rng, 0x100000);
+    const uint32_t code = (uint32_t)rng_below(rng, ends[kind == 3 ? (int)rng_below(rng, 4) : kind]);
+    return code >> 11 == 0xD800 >> 11 ? 'x' : code;
+}
+
+/* Encoding: text of each kind, with units that stand alone on either side of the edges of what lanes, warps and CTAs take on. Lengths vary,
+ * so that what lanes write begins and ends anywhere in a word. */
+static void test_lone_at_edges(struct text_case *t) {
+    static const uint64_t edges[] = {4, 8, 16, 256, 512, 1024, 17 * 1024, 21 * 512};
+    enum { EDGES = sizeof edges / sizeof *edges };
+    static unsigned char in[4 * TEXT_N + 16];
+    const size_t nbytes = upsweep_encoding_nbytes(t->c.from);
+    struct rng rng = {7};
+    for (int i = 0; i < 3 * KINDS * EDGES; i++) {
+        const int kind = i % KINDS;
+        const uint64_t edge = edges[i / KINDS % EDGES], count = TEXT_N / edge - 1;
+        t->c.options.on_error = (upsweep_on_error)(i / KINDS / EDGES);
+        case_begin("lone at edges of %llu units, kind %d, mode %d", (unsigned long long)edge, kind, i / KINDS / EDGES);
+        for (uint64_t k = 0; k < TEXT_N;) k += oracle_put(in + k * nbytes, code_of_kind(kind, &rng), t->c.from);
+        for (int lone = 0; lone < i % 4; lone++) {
+            const uint64_t place = (1 + rng_below(&rng, count)) * edge - 2 + rng_below(&rng, 4);
+            oracle_put(in + place * nbytes, 0xD800 + (uint32_t)rng_below(&rng, 0x800), t->c.from);
+        }
+        CHECK_OK(upsweep_upload(t->ctx, t->in, in, 4 * TEXT_N));
+        convert(t);
+        check_results(t, in);
+    }
+}
+
 static void test_path(int path) {
     struct text_case t = {.ctx = NULL};
     CUDA_OK(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
@@ -112,6 +145,7 @@ static void test_path(int path) {
         case_begin("graph of %s to %s on path '%s'", upsweep_encoding_name(t.c.from), upsweep_encoding_name(t.c.to), path_names[path]);
         test_graph(&t);
         if (t.c.from == UPSWEEP_UTF16LE) test_pairs_at_edges(&t);
+        if (t.c.from != UPSWEEP_UTF8) test_lone_at_edges(&t);
     }
     upsweep_free(t.ctx, t.in);
     upsweep_free(t.ctx, t.out);
