@@ -44,13 +44,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
                               QUEUED = STAGES - SLOTS - 1;
     struct Queue : RingQueue<WORK_NBYTES, QUEUED> {
-        bool hint; /* expects_surrogates */
-        __device__ __forceinline__ explicit Queue(unsigned char *s_memory) : RingQueue<WORK_NBYTES, QUEUED>(s_memory), hint(false) {}
+        unsigned expecting; /* count_utf16() */
+        __device__ __forceinline__ explicit Queue(unsigned char *s_memory) : RingQueue<WORK_NBYTES, QUEUED>(s_memory), expecting(0) {}
     };
     static constexpr bool LEAVES = true, CONVERTS = true;
     static_assert(WORK_NBYTES >= RING_QUEUE_FIRST + RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits");
     static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
+    enum { EXPECTED = 8 };
     enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, ANY };
     struct Local {
         Utf8Runs x;
@@ -209,9 +210,9 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return count_up_to_2<8>(x, lane);
     }
 
-    /* From UTF-16. expects_surrogates: a chunk before had some, and to look for them first would be in vain. */
+    /* From UTF-16. expecting: for so many chunks more, not to ask first whether there are surrogates, as one before had some. */
     static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local,
-                                                        bool &expects_surrogates, int lane) {
+                                                        unsigned &expecting, int lane) {
         Utf8Runs &x = local.x;
         uint32_t any = 0;
 #pragma unroll
@@ -223,10 +224,11 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
             mark_up_to_2<8>(x);
             return count_up_to_2<8>(x, lane);
         }
-        if (inner && !expects_surrogates) {
+        if (inner && expecting-- == 0) {
             local.kind = UP_TO_3;
+            expecting = 0;
             if (!__any_sync(ALL_LANES, mark_up_to_3<8>(x))) return count_up_to_3<8>(x, lane);
-            expects_surrogates = true;
+            expecting = EXPECTED;
         }
         local.around = units_around(args, chunk, x.word[0][0] & 0xFFFF, x.word[1][7] >> 16, place, lane);
         uint32_t removed = 0;
@@ -297,7 +299,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         load_runs(args, chunk, local.x, lane);
         local.around = 0;
         if constexpr (UNIT == 2)
-            return count_utf16(args, chunk, place, local, queue.hint, lane);
+            return count_utf16(args, chunk, place, local, queue.expecting, lane);
         else
             return count_utf32(args, chunk, place, local, lane);
     }

@@ -47,11 +47,12 @@ struct Utf8Appender {
         at += nbytes;
     }
 
-    /* One of two to six; last: of the run. The word behind the one in which it begins may be the next lane's head, but no later one. */
-    __device__ __forceinline__ void append_long(uint32_t string, uint32_t more, unsigned nbytes, int before, bool last) {
+    /* One of two to six. near_end: less than four bytes may come after it. Before that, a word more is stored than it may reach: there will
+     * be bytes for it, and then that word is the next lane's head at most. */
+    __device__ __forceinline__ void append_long(uint32_t string, uint32_t more, unsigned nbytes, int before, bool near_end) {
         const unsigned next = (at & ~3u) + 4;
         put(joined(string), before);
-        if (!last || at + nbytes >= next) store_shared(next, __funnelshift_l(string, more, at * 8));
+        if (!near_end || at + nbytes > next) store_shared(next, __funnelshift_l(string, more, at * 8));
         const uint32_t short_tail = __funnelshift_rc(tail, string, nbytes * 8);
         tail = nbytes > 4 ? __funnelshift_r(string, more, nbytes * 8) : short_tail;
         at += nbytes;

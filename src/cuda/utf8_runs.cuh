@@ -91,7 +91,7 @@ template <int WORDS> static __device__ __forceinline__ void put_up_to_3(unsigned
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             const Utf8Strings s = string_up_to_3(x.word[r][j], x.marks[r][j]);
-            to[r].append_long(s.first, s.second, length_up_to_3(x.marks[r][j], 2), 2 * j, j == WORDS - 1);
+            to[r].append_long(s.first, s.second, length_up_to_3(x.marks[r][j], 2), 2 * j, j >= WORDS - 2);
         }
     }
     close_runs(to[0], to[1], lane);
