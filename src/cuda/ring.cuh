@@ -10,9 +10,8 @@
  *             finishers         a chunk of the tile each: prepare while the prefix is under way, finish when it is there
  *             sender            where there is one: has the copy engine write out what finishers have left in the slot
  *
- * Where what becomes of a chunk takes most of the work, and tells its aggregate by the way, finishers *convert*: they count a chunk as soon
- * as it has landed, give the slot back, put what becomes of it into a queue of their own, and store the oldest in the queue when there
- * is no room for more. So a chunk is looked at once, by one warp, and the queue is what hides the exchange.
+ * Where what becomes of a chunk is most of the work, finishers *convert*: they count a chunk as soon as it has landed, put what becomes of
+ * it into a queue of their own, and store the oldest when there is no room for more: one warp looks at it once.
  *
  * Why: a look-back chain makes every tile wait for its predecessor's prefix. Here nothing chains: a CTA needs only the *aggregates* of its
  * wave, which reducers publish as soon as tiles land, several waves ahead of those who finish; the carry is replicated in every CTA. One
