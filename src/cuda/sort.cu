@@ -112,18 +112,19 @@ static void set_tiles(struct sort_job *job, const struct cuda_queue *queue, size
 /* ---- launches: one sort of keys of one width --------------------------------------------------------------------------------- */
 
 static uint32_t tiny_nbytes(const struct sort_job *job) {
-    return tiny_shape::SHARED_NBYTES + (job->values_in ? (uint32_t)job->n * job->value_nbytes : 0);
+    return tiny_shape<uint64_t>::SHARED_NBYTES + (job->values_in ? (uint32_t)job->n * job->value_nbytes : 0);
 }
 
 /* Can one CTA sort by all bits at once? Items of 64 bits have no room for the places that values need beside 64 bits of key. */
 template <typename KEY> static bool is_tiny(const struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
-    if (sizeof(KEY) < 4 || job->n > tiny_shape::ITEMS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    if (sizeof(KEY) < 4 || job->n > tiny_shape<uint64_t>::ITEMS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (job->has_values && (sizeof(KEY) == 8 || job->value_nbytes > MOVED_VALUE_MAX)) return false;
     return tiny_nbytes(job) <= shared_nbytes_per_cta(queue->arch, 1);
 }
 
 template <typename KEY> static cudaError_t launch_tiny(const struct sort_job *job, const struct cuda_queue *queue) {
-    return launch_next(queue, sort_tiny<KEY>, 1, TINY_THREADS, tiny_nbytes(job), *job);
+    if (job->has_values) return launch_next(queue, sort_tiny<KEY, uint64_t>, 1, TINY_THREADS, tiny_nbytes(job), *job);
+    return launch_next(queue, sort_tiny<KEY, KEY>, 1, TINY_THREADS, tiny_shape<KEY>::SHARED_NBYTES, *job);
 }
 
 template <typename KEY> static cudaError_t launch_small(const struct sort_job *job, const struct cuda_queue *queue) {

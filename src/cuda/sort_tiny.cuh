@@ -7,7 +7,7 @@
 
 #include "sort_placed.cuh"
 
-typedef bucket_shape<uint64_t, TINY_THREADS, TINY_ROWS, TINY_BIN_BITS> tiny_shape;
+template <typename ITEM> using tiny_shape = bucket_shape<ITEM, TINY_THREADS, TINY_ROWS, TINY_BIN_BITS>;
 
 /* How many bits at the top all images share; one less than all if the keys are equal. All threads call it. */
 template <typename KEY> static __device__ __forceinline__ uint32_t count_common_bits(KEY varying, unsigned long long *s_varying) {
@@ -20,7 +20,9 @@ template <typename KEY> static __device__ __forceinline__ uint32_t count_common_
     return (uint32_t)__clzll((long long)*s_varying) - (64 - (uint32_t)sizeof(KEY) * 8);
 }
 
-template <typename KEY> __global__ void __launch_bounds__(TINY_THREADS, 1) sort_tiny(const __grid_constant__ struct sort_job job) {
+/* ITEM: of 64 bits; or, of keys alone, of their own width. */
+template <typename KEY, typename ITEM>
+__global__ void __launch_bounds__(TINY_THREADS, 1) sort_tiny(const __grid_constant__ struct sort_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint32_t s_sums[32];
     __shared__ unsigned long long s_varying;
@@ -39,8 +41,8 @@ template <typename KEY> __global__ void __launch_bounds__(TINY_THREADS, 1) sort_
         if (place < n) varying |= order.image(keys[row]) ^ some_image;
     }
     const uint32_t ncommon = count_common_bits(varying, &s_varying);
-    const struct placed_items<KEY, uint64_t> placed(job, some_image, ncommon, place_bits(n));
-    sort_placed<tiny_shape>(job, bucket, placed, keys, s_memory, s_sums);
+    const struct placed_items<KEY, ITEM> placed(job, some_image, ncommon, place_bits(n));
+    sort_placed<tiny_shape<ITEM>>(job, bucket, placed, keys, s_memory, s_sums);
 }
 
 #endif
