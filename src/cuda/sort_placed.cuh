@@ -7,6 +7,7 @@
 #ifndef UPSWEEP_CUDA_SORT_PLACED_CUH
 #define UPSWEEP_CUDA_SORT_PLACED_CUH
 
+#include "sort_async.cuh"
 #include "sort_tile.cuh"
 #include "sort_window.cuh"
 
@@ -124,11 +125,20 @@ static __device__ __forceinline__ void stage_units(UNIT *s_values, const UNIT *v
     }
 }
 
+/* The same, with all under way at once: there after wait_for_copies(). */
+template <int THREADS, typename UNIT>
+static __device__ __forceinline__ void fetch_units(UNIT *s_values, const UNIT *values, uint32_t nunits) {
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < nunits; i += THREADS) copy_async(s_values + i, values + i);
+}
+
 /* unit: divides nbytes and both addresses. */
 template <int THREADS>
-static __device__ __forceinline__ void stage_values(char *s_values, const char *values, uint32_t nbytes, uint32_t unit) {
-    if (unit >= 4)
-        stage_units<THREADS>((uint32_t *)s_values, (const uint32_t *)values, nbytes / 4);
+static __device__ __forceinline__ void fetch_values(char *s_values, const char *values, uint32_t nbytes, uint32_t unit) {
+    if (unit >= 8)
+        fetch_units<THREADS>((uint64_t *)s_values, (const uint64_t *)values, nbytes / 8);
+    else if (unit == 4)
+        fetch_units<THREADS>((uint32_t *)s_values, (const uint32_t *)values, nbytes / 4);
     else if (unit == 2)
         stage_units<THREADS>((uint16_t *)s_values, (const uint16_t *)values, nbytes / 2);
     else
@@ -146,9 +156,9 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
     ITEM *s_slots = (ITEM *)(s_memory + SHAPE::BINS_NBYTES);
     char *s_values = bucket.values ? (char *)s_memory + SHAPE::SHARED_NBYTES : NULL;
     const uint32_t n = bucket.n;
-    if (bucket.values) stage_values<THREADS>(s_values, bucket.values, n * job.value_nbytes, job.value_unit);
+    if (bucket.values) fetch_values<THREADS>(s_values, bucket.values, n * job.value_nbytes, job.value_unit);
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
-    __syncthreads(); /* zeroes before counts; and the bucket has been read, so that it may be overwritten */
+    __syncthreads(); /* zeroes before counts */
     ITEM items[ROWS];
     struct packed_ranks<ROWS> ranks = {};
 #pragma unroll
@@ -172,7 +182,8 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
         const uint32_t slot = first + (deep ? place : s_bins[items[row] >> BIN_SHIFT] + ranks.get(row));
         if (place < n) s_slots[deep ? slot : slot_at<ITEM>(slot)] = items[row];
     }
-    __syncthreads(); /* all items are in their bins; or, if some bin is deep, in their old order */
+    wait_for_copies();
+    __syncthreads(); /* all items are in their bins, or, if some bin is deep, in their old order; and all values have been read */
     if (deep) sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, placed.shift);
     put_bucket<SHAPE>(job, bucket, placed, s_slots, s_values, {first, first + n}, nwindows);
 }
