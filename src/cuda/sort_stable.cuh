@@ -17,13 +17,13 @@
 
 /* ---- partitions -------------------------------------------------------------------------------------------------------------- */
 
-/* Where a tile's keys of a digit go: digit d belongs to buckets first + d * stride and following. */
+/* Where a tile's keys of a digit go: digit d, of ndigits that there are, belongs to buckets first + d * stride and following. */
 struct bucket_starts {
     const uint32_t *start;
-    uint32_t first, stride;
+    uint32_t first, stride, ndigits;
 
     __device__ __forceinline__ uint64_t of(uint32_t digit, uint32_t before, uint32_t) const {
-        return (uint64_t)start[first + digit * stride] + before;
+        return digit < ndigits ? (uint64_t)start[first + digit * stride] + before : 0;
     }
 };
 
@@ -46,7 +46,7 @@ static __device__ __forceinline__ void next_tile(const struct sort_job &job, con
     if (desk.done) return;
     uint32_t begin = ticket * tile_items, end = split.n;
     desk.at = {bucket_shift<KEY>(split), (1u << bits) - 1, job.states[second], ticket};
-    desk.starts = {split.header->start, 0, 1};
+    desk.starts = {split.header->start, 0, 1, 1u << bits};
     if (second) {
         const uint32_t coarse = coarse_of_tile(split, ticket), coarse_tile = split.header->coarse_tile[coarse];
         desk.at.states += (uint64_t)coarse_tile * SORT_DIGITS;

@@ -105,6 +105,24 @@ static void test_sort(upsweep_type type) {
     free(order);
 }
 
+/* Pairs whose values are numbers, sorted where they are, from bit lo_bit of the keys up. */
+static void test_sort_pairs(upsweep_type type, uint32_t lo_bit) {
+    const size_t nbytes = upsweep_type_nbytes(type);
+    const upsweep_order by = {.lo_bit = lo_bit};
+    uint64_t *order = must_malloc(MAX_N * sizeof *order);
+    case_begin("sort pairs %s, from bit %u, n %llu", upsweep_type_name(type), (unsigned)lo_bit, (unsigned long long)n);
+    oracle_argsort(order, h_in, n, type, &by);
+    for (uint32_t i = 0; i < n; i++) ((uint32_t *)(void *)h_want)[i] = i;
+    CHECK_OK(upsweep_upload(ctx, map, h_want, n * 4));
+    CHECK_OK(upsweep_sort_pairs(ctx, out, in, map, map, n, type, 4, &by));
+    oracle_gather(h_want, h_in, order, n, nbytes);
+    check_out(n, nbytes, false, 0);
+    for (uint64_t i = 0; i < n; i++) ((uint32_t *)(void *)h_want)[i] = (uint32_t)order[i];
+    CHECK_OK(upsweep_download(ctx, h_out, map, n * 4));
+    CHECK_SAME(h_out, h_want, n, 4);
+    free(order);
+}
+
 /* The first units of the input, in replacement, removal or strict, with output and without. */
 static void test_text(upsweep_encoding from, upsweep_encoding to, uint64_t nunits, upsweep_on_error on_error) {
     struct conversion c = {.from = from, .to = to, .options = {.on_error = on_error, .more = 1, .skip_bom = 1}};
@@ -155,6 +173,10 @@ static void test_all(void) {
     test_sort(UPSWEEP_U8);
     test_sort(UPSWEEP_U16);
     test_sort(UPSWEEP_F32);
+    test_sort_pairs(UPSWEEP_U8, 0);
+    test_sort_pairs(UPSWEEP_F32, 0);
+    test_sort_pairs(UPSWEEP_U32, 9);
+    test_sort_pairs(UPSWEEP_I64, 0);
     test_texts();
     test_bytes();
 }
