@@ -8,29 +8,29 @@
 
 /* Shared memory. images may lie where counters does. */
 template <typename KEY> struct cta_memory {
-    struct digit_counter *counters; /* [warps][SORT_DIGITS] */
-    uint32_t *sums;                 /* [SORT_DIGITS / 32] */
-    KEY *images;                    /* [n] */
-    uint16_t *places;               /* [n]; NULL: the keys carry none */
+    uint32_t *counters; /* [teams][SORT_DIGITS] */
+    uint32_t *sums;     /* [SORT_DIGITS / 32] */
+    KEY *images;        /* [n] */
+    uint16_t *places;   /* [n]; NULL: the keys carry none */
 };
 
-/* Item (warp, row, lane) is number warp * 32 * rows + row * 32 + lane; start: this thread's first. Each key carries 16 bits, its place.
+/* start: this thread's first item (sort_rank.cuh). Each key carries 16 bits, its place.
  * Costs the counting only if all n keys share the digit. */
-template <int WARPS, int ROWS, typename KEY>
-static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], struct packed_ranks<ROWS> &places, struct warp_items items,
-                                                        uint32_t start, uint32_t n, const struct cta_memory<KEY> &memory, uint32_t shift,
-                                                        uint32_t mask) {
-    struct digit_counter *warp_counters = memory.counters + threadIdx.x / 32 * SORT_DIGITS;
-    struct packed_ranks<ROWS> ranks = {};
-    clear_counters(warp_counters);
-    rank_in_warp(ranks, images, items, warp_counters, shift, mask);
+template <int TEAMS, int ROWS, typename KEY>
+static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], struct packed_ranks<ROWS> &places,
+                                                        struct team_items<false> items, uint32_t start, uint32_t n,
+                                                        const struct cta_memory<KEY> &memory, uint32_t shift, uint32_t mask) {
+    uint32_t *team_counters = memory.counters + threadIdx.x / SORT_TEAM * SORT_DIGITS;
+    struct packed_ranks<ROWS> ranks;
+    clear_counters(memory.counters + threadIdx.x / 32 * (32 / SORT_TEAM) * SORT_DIGITS);
+    rank_in_team(ranks, images, items, team_counters, shift, mask);
     __syncthreads(); /* all histograms are complete */
-    const uint32_t count = threadIdx.x < SORT_DIGITS ? sum_warp_counts<WARPS>(memory.counters, threadIdx.x) : 0;
+    const uint32_t count = threadIdx.x < SORT_DIGITS ? sum_team_counts<TEAMS>(memory.counters, threadIdx.x) : 0;
     if (__syncthreads_or(count == n)) return;
     const uint32_t digit_start = scan_digits(count, memory.sums);
-    if (threadIdx.x < SORT_DIGITS) store_warp_starts<WARPS>(memory.counters, threadIdx.x, digit_start);
+    if (threadIdx.x < SORT_DIGITS) store_team_starts<TEAMS>(memory.counters, threadIdx.x, digit_start);
     __syncthreads(); /* the starts are there */
-    rank_in_tile(ranks, images, warp_counters, shift, mask);
+    rank_in_tile(ranks, images, team_counters, shift, mask);
     __syncthreads(); /* nobody needs the counters any more */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
@@ -42,8 +42,8 @@ static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], str
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (!items.has(row)) continue;
-        images[row] = memory.images[start + row * 32];
-        if (memory.places) places.set(row, memory.places[start + row * 32]);
+        images[row] = memory.images[start + row * SORT_TEAM];
+        if (memory.places) places.set(row, memory.places[start + row * SORT_TEAM]);
     }
     __syncthreads(); /* all keys are in registers before counters take their room */
 }

@@ -53,7 +53,7 @@ static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> 
     before = __shfl_sync(~0u, before, 0);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (digits.of(images[row]) == favourite) ranks.set(row, ranks.get(row) + before);
+        if (digits.of(images[row]) == favourite) ranks.add(row, before);
     }
 }
 

@@ -1,22 +1,23 @@
 /* sort_rank.cuh: the place of every key in its tile, ordered by one digit: the heart of a stable radix sort.
  *
- * A warp owns consecutive keys and takes them in rows of 32, one a lane, so "before" means: an earlier warp, or an earlier row, or a lower
- * lane. Each warp has a pair of words for each digit in shared memory: `lanes`, a bit for each lane whose key of this row has the digit,
- * and `count`, the keys of earlier rows that have it. A row is then
+ * A team of 16 lanes, half a warp, owns consecutive keys and takes them in rows of 16, one a lane, so "before" means: an earlier team, or
+ * an earlier row, or a lower lane. Each team has a word for each digit in shared memory: in its high half `count`, the keys of this row and
+ * of earlier ones that have the digit; in its low half `lanes`, a bit for each lane whose key of this row has it. A row is then
  *
- *     every lane    lanes[digit] |= 1 << lane        (atomic: lanes with equal digits meet in one word)
- *     every lane    rank = count[digit] + bits of lanes[digit] below my own
- *     lowest lane   count[digit] += bits of lanes[digit];  lanes[digit] = 0
+ *     every lane     word[digit] += 1 << 16 | 1 << lane        (atomic: lanes with equal digits meet in one word)
+ *     every lane     rank = count - bits of lanes from my own up
+ *     highest lane   lanes = 0
  *
- * Which lane's atomic is served first does not matter: the bits say who is lower, so the ranks are stable by construction. Taking the value
- * that atomicAdd returns as the rank would be quicker still, but relies on an order that nothing promises; eight ballots a key, or
- * __match_any_sync(), give the same masks at a half and a fifth of the speed. Many lanes that meet in one word wait for each
- * other; so the lanes of a digit that was crowded in an earlier row find each other by one ballot, and a warp whose keys all share the
- * digit has nothing to rank.
+ * Which lane's atomic is served first does not matter: the bits say who is lower, so the ranks are stable by construction. What this costs
+ * is shared memory's time. So a team is half a warp: a word that holds all of it is read and written in half the time of a pair of words.
+ * Taking the value that atomicAdd returns as the rank would need neither reading nor writing, but relies on an order that nothing promises,
+ * and checking it costs more than it saves; eight ballots a key, or __match_any_sync(), are slower. Many lanes that meet in one word wait
+ * for each other; so the lanes of a digit that was crowded in an earlier row find each other by one ballot, and a warp whose keys all share
+ * the digit has nothing to rank.
  *
- * Then thread d adds up digit d over the warps, the 256 totals are scanned, and the `count` words become the places in the tile where each
- * warp's keys of each digit start.
- * Source: Adinets and Merrill, Onesweep, 2022, section 4; Ashkiani et al., GPU Multisplit, 2016, for the warp-wide masks. */
+ * Then thread d adds up digit d over the teams, the 256 totals are scanned, and the words become the places in the tile where each team's
+ * keys of each digit start.
+ * Source: Adinets and Merrill, Onesweep, 2022, section 4; Ashkiani et al., GPU Multisplit, 2016, for the masks. */
 #ifndef UPSWEEP_CUDA_SORT_RANK_CUH
 #define UPSWEEP_CUDA_SORT_RANK_CUH
 
@@ -24,9 +25,9 @@
 
 #include "sort_job.cuh"
 
-struct __align__(8) digit_counter {
-    uint32_t lanes, count;
-};
+#define SORT_TEAM  16 /* lanes */
+#define RANK_ONE   (1u << SORT_TEAM)
+#define RANK_LANES (RANK_ONE - 1)
 
 /* The 32 * ROWS keys of a warp: which of them exist. Item (row, lane) is number row * 32 + lane. */
 struct warp_items {
@@ -40,24 +41,42 @@ static __device__ __forceinline__ struct warp_items items_of_warp(uint32_t warp,
     return {count <= start ? 0 : min(count - start, 32 * rows)};
 }
 
-/* Two 16-bit ranks a word. Indexed by constants only (unrolled loops), so that they stay in registers. */
-template <int ROWS> struct packed_ranks {
+/* A team's items in a tile: `rows` rows, of which the last may be short. Item (row, lane) is number row * SORT_TEAM + lane. FULL: known to
+ * have every row that there can be, so that nothing need be asked. */
+template <bool FULL> struct team_items {
+    uint32_t rows;
+    int32_t left; /* of the items, from this lane's first on */
+    __device__ __forceinline__ bool has(int32_t row) const { return FULL || row * SORT_TEAM < left; }
+};
+
+/* Where this thread's first item is, in a tile of which every team takes `rows` rows. */
+static __device__ __forceinline__ uint32_t first_of_thread(uint32_t rows) {
+    return threadIdx.x / SORT_TEAM * SORT_TEAM * rows + threadIdx.x % SORT_TEAM;
+}
+
+/* Of a tile with `count` items. */
+template <bool FULL> static __device__ __forceinline__ struct team_items<FULL> items_of_team(uint32_t rows, uint32_t count) {
+    const int32_t all = (int32_t)(SORT_TEAM * rows), from_team_on = (int32_t)count - (int32_t)(threadIdx.x / SORT_TEAM) * all;
+    return {rows, min(from_team_on, all) - (int32_t)(threadIdx.x % SORT_TEAM)};
+}
+
+/* Two 16-bit ranks a word. Indexed by constants only (unrolled loops), so that they stay in registers. Those of rows that a tile does not
+ * have are never set, and never used. */
+template <int ROWS>
+struct packed_ranks {
     uint32_t word[(ROWS + 1) / 2];
-    __device__ __forceinline__ void set(int row, uint32_t rank) {
-        word[row / 2] = row % 2 ? (word[row / 2] & 0xffff) | rank << 16 : (word[row / 2] & 0xffff0000) | rank;
-    }
+    /* An even row's is set before that of the odd row behind it, if there is one. */
+    __device__ __forceinline__ void set(int row, uint32_t rank) { word[row / 2] = row % 2 ? word[row / 2] | rank << 16 : rank; }
+    __device__ __forceinline__ void add(int row, uint32_t start) { word[row / 2] += row % 2 ? start << 16 : start; }
     __device__ __forceinline__ uint32_t get(int row) const { return row % 2 ? word[row / 2] >> 16 : word[row / 2] & 0xffff; }
 };
 
-/* Zeroes the warp's own counters. */
-static __device__ __forceinline__ void clear_counters(struct digit_counter *warp_counters) {
+/* Zeroes the counters of the warp's teams, [SORT_DIGITS] each. */
+static __device__ __forceinline__ void clear_counters(uint32_t *warp_counters) {
     uint4 *words = (uint4 *)warp_counters;
-    for (uint32_t i = threadIdx.x % 32; i < SORT_DIGITS / 2; i += 32) words[i] = make_uint4(0, 0, 0, 0);
+    for (uint32_t i = threadIdx.x % 32; i < 32 / SORT_TEAM * SORT_DIGITS / 4; i += 32) words[i] = make_uint4(0, 0, 0, 0);
     __syncwarp(); /* zeroes before the first atomic */
 }
-
-/* Where a digit's counter lies: neighbours and multiples of 16 alike are spread over the banks. */
-static __device__ __forceinline__ uint32_t counter_of(uint32_t digit) { return digit ^ digit >> 4; }
 
 /* The digit that most lanes have in the first row, of three that are asked; *nlanes: how many. A sample, so that keys still on their way
  * from memory need not be waited for. */
@@ -75,8 +94,8 @@ static __device__ __forceinline__ uint32_t sample_digit(uint32_t digit, bool val
 }
 
 /* Do all keys of a warp have this digit, as they mostly do in nearly sorted input? */
-template <int ROWS, typename KEY>
-static __device__ __forceinline__ bool all_have_digit(const KEY (&images)[ROWS], struct warp_items items, uint32_t shift, uint32_t mask) {
+template <int ROWS, typename KEY, typename ITEMS>
+static __device__ __forceinline__ bool all_have_digit(const KEY (&images)[ROWS], ITEMS items, uint32_t shift, uint32_t mask) {
     const KEY first = (KEY)__shfl_sync(~0u, images[0], 0);
     KEY differs = 0;
 #pragma unroll
@@ -93,62 +112,63 @@ template <int ROWS> static __device__ __forceinline__ void rank_uniform_warp(str
 }
 
 /* Ranks row by row, as above. FAVOURED: the lanes that have the favourite digit find each other by ballot. */
-template <bool FAVOURED, int ROWS, typename KEY>
-static __device__ __forceinline__ void rank_rows(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
-                                                 struct digit_counter *warp_counters, uint32_t shift, uint32_t mask, uint32_t favourite) {
-    uint32_t lower_lanes; /* asked of the hardware, since the compiler would compute it from threadIdx and spill that */
-    asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(lower_lanes));
+template <bool FAVOURED, bool FULL, int ROWS, typename KEY>
+static __device__ __forceinline__ void rank_rows(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct team_items<FULL> items,
+                                                 uint32_t *counters, uint32_t shift, uint32_t mask, uint32_t favourite) {
+    uint32_t lane; /* asked of the hardware, since the compiler would compute it from threadIdx and spill that */
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+    const uint32_t mine = 1u << lane % SORT_TEAM, from_mine_up = (1u << SORT_TEAM) - mine;
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (row * 32u >= items.n) break;
+        if (!FULL && row >= (int)items.rows) break;
         const uint32_t digit = digit_of(images[row], shift, mask);
-        struct digit_counter *mine = &warp_counters[counter_of(digit)];
+        uint32_t *counter = &counters[digit];
         const bool valid = items.has(row), favoured = FAVOURED && valid && digit == favourite;
-        const uint32_t favoured_lanes = FAVOURED ? __ballot_sync(~0u, favoured) : 0;
-        if (valid && !favoured) atomicOr(&mine->lanes, lower_lanes + 1);
-        __syncwarp(); /* all bits of the row before any look at them */
-        struct digit_counter seen = *mine;
+        const uint32_t favoured_lanes = FAVOURED ? __ballot_sync(~0u, favoured) >> lane / SORT_TEAM * SORT_TEAM & RANK_LANES : 0;
+        if (!favoured) atomicAdd(counter, valid ? RANK_ONE + mine : 0); /* or else a branch around it */
+        __syncwarp();                                                   /* all bits of the row before any look at them */
+        uint32_t seen = *counter;
         __syncwarp(); /* all have looked before one changes it */
-        if (favoured) seen.lanes = favoured_lanes;
-        const uint32_t lower = __popc(seen.lanes & lower_lanes);
-        ranks.set(row, seen.count + lower);
-        if (valid && lower == 0) *mine = {0, seen.count + __popc(seen.lanes)};
+        if (favoured) seen += __popc(favoured_lanes) * RANK_ONE + favoured_lanes;
+        const uint32_t from_me_on = __popc(seen & from_mine_up);
+        ranks.set(row, seen / RANK_ONE - from_me_on);
+        if (valid && from_me_on == 1) *counter = seen & ~RANK_LANES;
         __syncwarp(); /* the change before the next row's atomics */
     }
 }
 
-/* Ranks each key among the warp's keys of the same digit; the counters end as the warp's histogram. */
-template <int ROWS, typename KEY>
-static __device__ __forceinline__ void rank_in_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
-                                                    struct digit_counter *warp_counters, uint32_t shift, uint32_t mask) {
+/* Ranks each key among the team's keys of the same digit; the counters end as the team's histogram, in units of RANK_ONE. */
+template <bool FULL, int ROWS, typename KEY>
+static __device__ __forceinline__ void rank_in_team(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS],
+                                                    struct team_items<FULL> items, uint32_t *counters, uint32_t shift, uint32_t mask) {
     uint32_t nlanes;
     const uint32_t favourite = sample_digit(digit_of(images[0], shift, mask), items.has(0), &nlanes);
     if (nlanes <= SORT_CROWD) {
-        rank_rows<false>(ranks, images, items, warp_counters, shift, mask, favourite);
+        rank_rows<false>(ranks, images, items, counters, shift, mask, favourite);
     } else if (nlanes == 32 && all_have_digit(images, items, shift, mask)) {
-        rank_uniform_warp(ranks, 0);
-        if (threadIdx.x % 32 == 0) warp_counters[counter_of(favourite)].count = items.n;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) ranks.set(row, row * SORT_TEAM + threadIdx.x % SORT_TEAM);
+        if (threadIdx.x % SORT_TEAM == 0) counters[favourite] = (uint32_t)max(items.left, 0) * RANK_ONE;
     } else {
-        rank_rows<true>(ranks, images, items, warp_counters, shift, mask, favourite);
+        rank_rows<true>(ranks, images, items, counters, shift, mask, favourite);
     }
 }
 
-/* Thread d < 256: the tile's keys of digit d. */
-template <int WARPS> static __device__ __forceinline__ uint32_t sum_warp_counts(const struct digit_counter *counters, uint32_t digit) {
+/* Thread d < 256: the tile's keys of digit d. counters [TEAMS][SORT_DIGITS]. */
+template <int TEAMS> static __device__ __forceinline__ uint32_t sum_team_counts(const uint32_t *counters, uint32_t digit) {
     uint32_t total = 0;
 #pragma unroll
-    for (int warp = 0; warp < WARPS; warp++) total += counters[warp * SORT_DIGITS + counter_of(digit)].count;
+    for (int team = 0; team < TEAMS; team++) total += counters[team * SORT_DIGITS + digit] / RANK_ONE;
     return total;
 }
 
-/* Thread d < 256: turns the counts of digit d into the places where each warp's keys of it start. */
-template <int WARPS>
-static __device__ __forceinline__ void store_warp_starts(struct digit_counter *counters, uint32_t digit, uint32_t digit_start) {
+/* Thread d < 256: turns the counts of digit d into the places where each team's keys of it start. */
+template <int TEAMS> static __device__ __forceinline__ void store_team_starts(uint32_t *counters, uint32_t digit, uint32_t digit_start) {
 #pragma unroll
-    for (int warp = 0; warp < WARPS; warp++) {
-        uint32_t *count = &counters[warp * SORT_DIGITS + counter_of(digit)].count;
-        const uint32_t next = digit_start + *count;
-        *count = digit_start;
+    for (int team = 0; team < TEAMS; team++) {
+        uint32_t *counter = &counters[team * SORT_DIGITS + digit];
+        const uint32_t next = digit_start + *counter / RANK_ONE;
+        *counter = digit_start;
         digit_start = next;
     }
 }
@@ -170,14 +190,12 @@ template <typename T> static __device__ __forceinline__ T scan_digits(T value, T
     return start;
 }
 
-/* Adds the warp's starts to the ranks: from places among the warp's keys of a digit to places in the tile. */
+/* Adds the team's starts to the ranks: from places among the team's keys of a digit to places in the tile. */
 template <int ROWS, typename KEY>
-static __device__ __forceinline__ void rank_in_tile(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS],
-                                                    const struct digit_counter *warp_counters, uint32_t shift, uint32_t mask) {
+static __device__ __forceinline__ void rank_in_tile(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], const uint32_t *starts,
+                                                    uint32_t shift, uint32_t mask) {
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        ranks.set(row, ranks.get(row) + warp_counters[counter_of(digit_of(images[row], shift, mask))].count);
-    }
+    for (int row = 0; row < ROWS; row++) ranks.add(row, starts[digit_of(images[row], shift, mask)]);
 }
 
 #endif

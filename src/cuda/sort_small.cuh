@@ -12,10 +12,10 @@
 
 template <typename KEY> struct small_shape {
     static constexpr int ROWS = sizeof(KEY) == 8 ? SORT_SMALL_ROWS_WIDE : SORT_SMALL_ROWS_NARROW;
-    static constexpr int WARPS = SORT_SMALL_THREADS / 32;
+    static constexpr int TEAMS = SORT_SMALL_THREADS / SORT_TEAM;
     static constexpr uint32_t ITEMS = SORT_SMALL_THREADS * ROWS;
     /* One area for the digit counters, the keys and the values, which are never there at once; one for the places. */
-    static constexpr uint32_t COUNTERS_NBYTES = WARPS * SORT_DIGITS * sizeof(struct digit_counter);
+    static constexpr uint32_t COUNTERS_NBYTES = TEAMS * SORT_DIGITS * sizeof(uint32_t);
     static constexpr uint32_t AREA_NBYTES = COUNTERS_NBYTES > ITEMS * sizeof(KEY) ? COUNTERS_NBYTES : ITEMS * sizeof(KEY);
     static constexpr uint32_t SHARED_NBYTES = AREA_NBYTES + ITEMS * sizeof(uint16_t);
 };
@@ -49,29 +49,29 @@ template <typename KEY> __global__ void __launch_bounds__(SORT_SMALL_THREADS, 1)
     __shared__ uint32_t s_sums[SORT_DIGITS / 32];
     wait_for_predecessor();
     uint16_t *s_places = (uint16_t *)(s_memory + SHAPE::AREA_NBYTES);
-    const struct cta_memory<KEY> memory = { (struct digit_counter *)s_memory, s_sums, (KEY *)s_memory, s_places };
+    const struct cta_memory<KEY> memory = { (uint32_t *)s_memory, s_sums, (KEY *)s_memory, s_places };
 
-    const uint32_t warp = threadIdx.x / 32, n = (uint32_t)job.n, start = warp * 32 * job.rows + threadIdx.x % 32;
-    const struct warp_items items = items_of_warp(warp, job.rows, n);
+    const uint32_t n = (uint32_t)job.n, start = first_of_thread(job.rows);
+    const struct team_items<false> items = items_of_team<false>(job.rows, n);
     const struct key_order<KEY> order(job);
     KEY images[SHAPE::ROWS];
     struct packed_ranks<SHAPE::ROWS> places = {};
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
-        images[row] = items.has(row) ? order.image(((const KEY *)job.keys_in)[start + row * 32]) : (KEY)0;
-        places.set(row, start + row * 32);
+        images[row] = items.has(row) ? order.image(((const KEY *)job.keys_in)[start + row * SORT_TEAM]) : (KEY)0;
+        places.set(row, start + row * SORT_TEAM);
     }
 
     for (uint32_t pass = 0; pass < job.npasses; pass++) {
         if (job.mask[pass] == 0) continue;
-        reorder_by_digit<SHAPE::WARPS>(images, places, items, start, n, memory, job.shift[pass], job.mask[pass]);
+        reorder_by_digit<SHAPE::TEAMS>(images, places, items, start, n, memory, job.shift[pass], job.mask[pass]);
     }
 
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
         if (!items.has(row)) continue;
-        if (!job.drop_keys) ((KEY *)job.keys_out)[start + row * 32] = order.key_of_image(images[row]);
-        s_places[start + row * 32] = (uint16_t)places.get(row);
+        if (!job.drop_keys) ((KEY *)job.keys_out)[start + row * SORT_TEAM] = order.key_of_image(images[row]);
+        s_places[start + row * SORT_TEAM] = (uint16_t)places.get(row);
     }
     __syncthreads(); /* all places, before values are fetched by them */
     if (job.has_values) write_small_values(job, s_places, (char *)s_memory);

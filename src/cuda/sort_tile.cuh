@@ -107,55 +107,54 @@ struct tile_place {
     uint32_t tile;    /* this one's number */
 };
 
-/* Sorts one tile. Thread d < 256 calls starts.of(d, before, count) when it knows how many keys of digit d lie before the tile and in it:
- * where do the tile's go? s_memory: first the digit counters, then, when every key knows its place, the tile itself: keys, then values. */
-template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS>
-static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile,
-                                                     const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
-                                                     struct digit_sums &s) {
+/* Sorts one tile (sort_one_tile() below). FULL: it has all the items that a tile can have, which leaves nothing to be asked for each. */
+template <bool FULL, typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS>
+static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &job, struct sort_tile<KEY> tile,
+                                                         const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
+                                                         struct digit_sums &s) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
-    constexpr int WARPS = SORT_THREADS / 32, LOADS = 16 / (VALUE_NBYTES ? VALUE_NBYTES : 4);
-    /* the keys of this warp, a row at a time */
-    const uint32_t warp = threadIdx.x / 32, warp_start = warp * 32 * job.rows + threadIdx.x % 32;
-    const struct warp_items items = items_of_warp(warp, job.rows, tile.count);
+    constexpr int TEAMS = SORT_THREADS / SORT_TEAM, LOADS = 40 / (VALUE_NBYTES ? VALUE_NBYTES : 4);
+    if (FULL) tile.count = ROWS * SORT_THREADS;
+    const uint32_t rows = FULL ? ROWS : job.rows, start = first_of_thread(rows);
+    const struct team_items<FULL> items = items_of_team<FULL>(rows, tile.count);
     const struct key_order<KEY> order(job);
     KEY images[ROWS];
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? tile.keys_src[warp_start + row * 32] : (KEY)0;
-    if constexpr (VALUE_NBYTES > 0) prefetch_values<WORD>(tile, warp * 32 * job.rows, job.rows);
+    for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? tile.keys_src[start + row * SORT_TEAM] : (KEY)0;
+    if constexpr (VALUE_NBYTES > 0) prefetch_values<WORD>(tile, threadIdx.x / 32 * 32 * rows, rows);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
 
-    struct digit_counter *counters = (struct digit_counter *)s_memory, *warp_counters = counters + warp * SORT_DIGITS;
-    struct packed_ranks<ROWS> ranks = {};
-    clear_counters(warp_counters);
-    rank_in_warp(ranks, images, items, warp_counters, at.shift, at.mask);
+    uint32_t *counters = (uint32_t *)s_memory, *team_counters = counters + threadIdx.x / SORT_TEAM * SORT_DIGITS;
+    struct packed_ranks<ROWS> ranks;
+    clear_counters(counters + threadIdx.x / 32 * (32 / SORT_TEAM) * SORT_DIGITS);
+    rank_in_team(ranks, images, items, team_counters, at.shift, at.mask);
     __syncthreads(); /* all histograms are complete */
 
     uint32_t count = 0, *states = at.states + (uint64_t)at.tile * SORT_DIGITS;
     if (threadIdx.x < SORT_DIGITS) {
-        count = sum_warp_counts<WARPS>(counters, threadIdx.x);
+        count = sum_team_counts<TEAMS>(counters, threadIdx.x);
         store_relaxed(states + threadIdx.x, (at.tile == 0 ? TILE_UPTO : TILE_OWN) | count);
     }
     const uint32_t digit_start = scan_digits(count, s.sums);
-    if (threadIdx.x < SORT_DIGITS) store_warp_starts<WARPS>(counters, threadIdx.x, digit_start);
+    if (threadIdx.x < SORT_DIGITS) store_team_starts<TEAMS>(counters, threadIdx.x, digit_start);
     __syncthreads(); /* the starts are there */
-    rank_in_tile(ranks, images, warp_counters, at.shift, at.mask);
+    rank_in_tile(ranks, images, team_counters, at.shift, at.mask);
     __syncthreads(); /* nobody needs the counters any more */
 
     KEY *s_images = (KEY *)s_memory;
-    WORD *s_words = (WORD *)(s_images + job.rows * SORT_THREADS);
+    WORD *s_words = (WORD *)(s_images + rows * SORT_THREADS);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (items.has(row)) s_images[ranks.get(row)] = images[row];
     }
     if constexpr (VALUE_NBYTES > 0) {
 #pragma unroll
-        for (int first = 0; first < ROWS; first += LOADS) { /* a few loads in flight, as many as there are registers for */
+        for (int first = 0; first < ROWS; first += LOADS) { /* as many loads in flight as there are registers for */
             WORD words[LOADS];
 #pragma unroll
             for (int row = first; row < first + LOADS && row < ROWS; row++) {
-                if (items.has(row)) words[row - first] = value_at<WORD>(tile, warp_start + row * 32);
+                if (items.has(row)) words[row - first] = value_at<WORD>(tile, start + row * SORT_TEAM);
             }
 #pragma unroll
             for (int row = first; row < first + LOADS && row < ROWS; row++) {
@@ -170,15 +169,28 @@ static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job,
     }
     __syncthreads(); /* the tile is in order, and each digit has its place */
 
-    KEY *keys_dst = tile.keys_dst;
-    if (keys_dst) __builtin_assume(__isGlobal(keys_dst)); /* or the compiler would think that writing keys changes shared memory */
+    const uint32_t shift = at.shift, mask = at.mask;
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < tile.count; i += SORT_THREADS) {
         const KEY image = s_images[i];
-        const uint64_t place = s.base[digit_of(image, at.shift, at.mask)] + i;
-        if (keys_dst) keys_dst[place] = order.key_of_image(image);
+        const uint64_t place = s.base[digit_of(image, shift, mask)] + i;
+        if (tile.keys_dst) tile.keys_dst[place] = order.key_of_image(image);
         if constexpr (VALUE_NBYTES > 0) put_value(job, tile, place, s_words[i]);
     }
+}
+
+/* Sorts one tile. Thread d < 256 calls starts.of(d, before, count) when it knows how many keys of digit d lie before the tile and in it:
+ * where do the tile's go? s_memory: first the digit counters, then, when every key knows its place, the tile itself: keys, then values.
+ * What is known of the tile is copied to registers: were it read from shared memory again and again, it would have to be after every key
+ * that is written, since the compiler cannot tell that this changes nothing there. */
+template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS>
+static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile,
+                                                     const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
+                                                     struct digit_sums &s) {
+    if (tile.count == ROWS * SORT_THREADS)
+        sort_rows_of_tile<true, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s);
+    else
+        sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s);
 }
 
 #endif

@@ -24,8 +24,8 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define SORT_PORTION_ITEMS (1u << 29)
 /* A digit that more lanes of a warp than this share in a row is ranked by ballot in the rows that follow. */
 #define SORT_CROWD 8
-/* States loaded at once when looking back. */
-#define SORT_LOOK_AT 8
+/* States loaded at once when looking back: more, and most of them were not needed. */
+#define SORT_LOOK_AT 4
 
 /* One CTA sorts up to threads * rows keys by all their bits at once (sort_tiny.cuh). */
 #define TINY_THREADS  512

@@ -35,7 +35,7 @@ struct bucket_shape {
     /* Bins, then the items, with room around them for windows; or the counters of a stable pass. */
     static constexpr uint32_t BINS_NBYTES = BINS * 4;
     static constexpr uint32_t SLOTS_NBYTES = (ITEMS + WINDOW_KEYS + WINDOW_HALO + WINDOW_LANE_KEYS) * sizeof(KEY);
-    static constexpr uint32_t COUNTERS_NBYTES = WARPS * SORT_DIGITS * sizeof(struct digit_counter);
+    static constexpr uint32_t COUNTERS_NBYTES = THREADS / SORT_TEAM * SORT_DIGITS * sizeof(uint32_t);
     static constexpr uint32_t SHARED_NBYTES = BINS_NBYTES + SLOTS_NBYTES > COUNTERS_NBYTES ? BINS_NBYTES + SLOTS_NBYTES : COUNTERS_NBYTES;
 };
 
@@ -195,20 +195,20 @@ template <typename SHAPE, typename T>
 static __device__ __noinline__ void sort_deep_bins(T *s_slots, uint32_t first, uint32_t n, uint32_t nwindows, unsigned char *s_memory,
                                                    uint32_t *s_sums, uint32_t lo_bit) {
     T *s_items = s_slots + first;
-    const struct cta_memory<T> memory = { (struct digit_counter *)s_memory, s_sums, s_items, NULL };
-    const uint32_t warp = threadIdx.x / 32, rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, start = warp * 32 * rows + threadIdx.x % 32;
-    const struct warp_items items = items_of_warp(warp, rows, n);
+    const struct cta_memory<T> memory = { (uint32_t *)s_memory, s_sums, s_items, NULL };
+    const uint32_t rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, start = first_of_thread(rows);
+    const struct team_items<false> items = items_of_team<false>(rows, n);
     T images[SHAPE::ROWS];
     struct packed_ranks<SHAPE::ROWS> no_places = {};
 #pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++) images[row] = items.has(row) ? s_items[start + row * 32] : (T)0;
+    for (int row = 0; row < SHAPE::ROWS; row++) images[row] = items.has(row) ? s_items[start + row * SORT_TEAM] : (T)0;
     __syncthreads(); /* all items are in registers before counters take their room */
     for (uint32_t shift = lo_bit; shift < sizeof(T) * 8; shift += SORT_DIGIT_BITS) {
-        reorder_by_digit<SHAPE::WARPS>(images, no_places, items, start, n, memory, shift, SORT_DIGITS - 1);
+        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(images, no_places, items, start, n, memory, shift, SORT_DIGITS - 1);
     }
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
-        if (items.has(row)) s_slots[slot_at<T>(first + start + row * 32)] = images[row];
+        if (items.has(row)) s_slots[slot_at<T>(first + start + row * SORT_TEAM)] = images[row];
     }
     fill_around<SHAPE::THREADS>(s_slots, first, n, nwindows);
     __syncthreads(); /* all is in its place */
