@@ -2,7 +2,8 @@
 # gpu_record.sh: which kernels have been verified on a GPU, and when.
 #
 #   gpu_record.sh run BUILD   runs the suite on this machine's GPU, then a reduced one under each tool of compute-sanitizer, and writes
-#                             docs/results/gpu-tests.json with the counts and a digest of the kernel sources; fails if anything failed
+#                             docs/results/gpu-tests.json with the counts and a digest of the kernel sources; fails if anything failed.
+#                             No program may take longer than GPU_RECORD_SECONDS, 400 if it is not set
 #   gpu_record.sh check       compares that digest with the sources of this tree and warns if they have changed since (never fails:
 #                             the machine that asks has no GPU)
 set -u
@@ -34,7 +35,7 @@ failed=0
 
 # plan NAME COMMAND: a program that run_planned is to run, beside others, since most of a test is the CPU's work; a kernel that hangs must
 # not hang the record.
-plan() { echo "timeout 400 $2 >'$logs/$1' 2>&1; echo \$? >'$logs/$1.status'" >>"$logs/plan"; }
+plan() { echo "timeout ${GPU_RECORD_SECONDS:-400} $2 >'$logs/$1' 2>&1; echo \$? >'$logs/$1.status'" >>"$logs/plan"; }
 
 run_planned() { xargs -P $((($(nproc) + 1) / 2)) -d '\n' -I COMMAND sh -c COMMAND <"$logs/plan"; }
 
@@ -98,5 +99,5 @@ JSON
 case ${1:-} in
     run) run "$2" ;;
     check) check ;;
-    *) sed -n 's/^# \{0,1\}//; 2,7p' "$0" >&2; exit 2 ;;
+    *) sed -n 's/^# \{0,1\}//; 2,8p' "$0" >&2; exit 2 ;;
 esac
