@@ -37,7 +37,10 @@ failed=0
 # not hang the record.
 plan() { echo "timeout ${GPU_RECORD_SECONDS:-400} $2 >'$logs/$1' 2>&1; echo \$? >'$logs/$1.status'" >>"$logs/plan"; }
 
-run_planned() { xargs -P $((($(nproc) + 1) / 2)) -d '\n' -I COMMAND sh -c COMMAND <"$logs/plan"; }
+run_planned() {
+    xargs -P $((($(nproc) + 1) / 2)) -d '\n' -I COMMAND sh -c COMMAND <"$logs/plan"
+    rm "$logs/plan"
+}
 
 # add_one NAME: its closing counts; a program that dies before it closes is one failure.
 add_one() {
@@ -63,11 +66,12 @@ run() {
     logs=$(mktemp -d)
     trap 'rm -rf "$logs"' EXIT
     export UPSWEEP_TEST_BACKENDS=cuda
-    for tool in memcheck racecheck initcheck synccheck; do
-        plan $tool "env UPSWEEP_TEST_SCALE=sanitizer compute-sanitizer --tool $tool --error-exitcode 0 '$build/bin/test_cuda_small'"
-    done
     for program in "$build"/bin/test_*; do plan "$(basename "$program")" "'$program'"; done
     plan demo "'$build/bin/upsweep' demo --backend all --size 1048576"
+    run_planned
+    for tool in memcheck racecheck initcheck synccheck; do # afterwards: they keep the GPU busy, for which the tests would wait
+        plan $tool "env UPSWEEP_TEST_SCALE=sanitizer compute-sanitizer --tool $tool --error-exitcode 0 '$build/bin/test_cuda_small'"
+    done
     run_planned
     for program in "$build"/bin/test_*; do add_one "$(basename "$program")"; done
     add_one demo
