@@ -75,6 +75,16 @@ bool check_same(const void *got, const void *want, uint64_t n, size_t elem_nbyte
     return false;
 }
 
+bool names(const char *sentence, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = strstr(sentence, word); at; at = strstr(at + 1, word)) {
+        const char before = at == sentence ? ' ' : at[-1], after = at[length];
+        const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+        if (!strchr(letters, before) && (after == 0 || !strchr(letters, after))) return true;
+    }
+    return false;
+}
+
 void case_begin(const char *format, ...) {
     va_list args;
     va_start(args, format);

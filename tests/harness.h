@@ -37,6 +37,9 @@ bool check(bool good, const char *text, const char *file, int line);
 bool check_status(upsweep_status got, upsweep_status want, const char *text, const char *file, int line);
 bool check_same(const void *got, const void *want, uint64_t n, size_t elem_nbytes, const char *text, const char *file, int line);
 
+/* Does the sentence have the word, between characters that are not part of a name? */
+bool names(const char *sentence, const char *word);
+
 /* The sentence that failures show from now on, printf-like. */
 void case_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Something that this machine or backend cannot run. */

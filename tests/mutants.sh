@@ -62,7 +62,7 @@ mutant() {
 }
 
 # The sources as they are pass: otherwise every bug would be "caught".
-for test in scan scan_floats compact sort errors scratch context utf8 utf8_exhaustive; do
+for test in scan scan_floats compact sort errors scratch open context utf8 utf8_exhaustive; do
     run $test || { cat "$work/log"; echo "mutants.sh: test_$test fails without a planted bug"; exit 1; }
 done
 
@@ -111,7 +111,7 @@ mutant full errors src/check.c 's/n > 0 \&\& (base > highest || n - 1 > highest 
 mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'the least constant of a type is refused'
 mutant full scratch src/cpu/compact.c 's/(blocks > chunk ? blocks : chunk) \* ntasks/(blocks > chunk ? blocks : chunk)/' 'scratch for one thread only'
 mutant quick context src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
-mutant full context src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
+mutant full open src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
 
 # ---- UTF-8 ----
 mutant full utf8_exhaustive src/cpu/utf8_rules.h '/lowest = lead/s/0xA0/0x80/' 'overlong sequences of three bytes are good'

@@ -1,5 +1,5 @@
-/* test_context.c: version, devices, tables of names, a context's memory, contexts at once on several threads, every allocation failing in
- * its turn, and no context at all. */
+/* test_context.c: version, devices, tables of names, a context's memory, contexts at once on several threads, and no context at
+ * all. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -139,70 +139,6 @@ static void test_device_of_context(struct setup *s) {
     CHECK(strcmp(upsweep_error(s->ctx), "") == 0); /* nothing has failed so far */
 }
 
-/* ---- options ----------------------------------------------------------------------------------------------------------------- */
-
-static void check_works(upsweep_context *ctx) {
-    const int32_t in[] = {3, 1, 7, 0}, want[] = {0, 3, 4, 11};
-    int32_t out[4];
-    CHECK_OK(upsweep_scan(ctx, out, in, 4, UPSWEEP_I32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE));
-    CHECK_SAME(out, want, 4, sizeof *out);
-}
-
-static void test_options(void) {
-    case_begin("options");
-    upsweep_context *ctx = NULL;
-    upsweep_options older = {.size = offsetof(upsweep_options, parallel_for), .nthreads = 2};
-    memset(&older.parallel_for, 0x55, sizeof older - offsetof(upsweep_options, parallel_for)); /* the caller's struct ends before this */
-    if (CHECK_OK(upsweep_open_ex(&ctx, "cpu", &older))) check_works(ctx);
-    upsweep_close(ctx);
-    struct {
-        upsweep_options known;
-        uint64_t unknown;
-    } newer = {.known = {.size = sizeof newer, .nthreads = 3}};
-    if (CHECK_OK(upsweep_open_ex(&ctx, "cpu", &newer.known))) check_works(ctx);
-    upsweep_close(ctx);
-    upsweep_device device = {.size = sizeof device};
-    if (CHECK_OK(upsweep_open(&ctx, "cpu:5"))) {
-        check_works(ctx);
-        CHECK_OK(upsweep_context_device(ctx, &device));
-        CHECK(device.units == 5);
-    }
-    upsweep_close(ctx);
-    CHECK_OK(upsweep_open(&ctx, "auto"));
-    upsweep_close(ctx);
-}
-
-/* ---- environment ------------------------------------------------------------------------------------------------------------- */
-
-/* A name that is none is an error, which says so; the list of devices has none. */
-static void check_misspelt(const char *backend, const char *variable) {
-    upsweep_context *ctx = NULL;
-    setenv(variable, "avx-512", 1);
-    CHECK_STATUS(upsweep_open(&ctx, backend), UPSWEEP_ERR_OPTIONS);
-    CHECK(ctx == NULL && strstr(upsweep_error(NULL), variable) != NULL && strstr(upsweep_error(NULL), "avx-512") != NULL);
-    upsweep_device device = {.size = sizeof device};
-    CHECK_OK(upsweep_device_at(0, &device));
-    unsetenv(variable);
-}
-
-static void test_environment(void) {
-    case_begin("environment");
-    upsweep_context *ctx = NULL;
-    check_misspelt("cpu", "UPSWEEP_CPU");
-    setenv("UPSWEEP_CPU", "", 1);
-    if (CHECK_OK(upsweep_open(&ctx, "cpu"))) check_works(ctx);
-    upsweep_close(ctx);
-    setenv("UPSWEEP_CPU", "portable", 1);
-    upsweep_device device = {.size = sizeof device};
-    if (CHECK_OK(upsweep_open(&ctx, "cpu"))) CHECK_OK(upsweep_context_device(ctx, &device));
-    CHECK(strcmp(device.detail, "portable") == 0);
-    upsweep_close(ctx);
-    unsetenv("UPSWEEP_CPU");
-#ifdef UPSWEEP_HAVE_CUDA
-    check_misspelt("cuda", "UPSWEEP_CUDA");
-#endif
-}
-
 /* ---- threads: the caller's executor, many contexts, errors of opening -------------------------------------------------------- */
 
 struct executor_seen {
@@ -290,91 +226,6 @@ static void test_contexts_at_once(void) {
     }
 }
 
-/* ---- every allocation fails once --------------------------------------------------------------------------------------------- */
-
-/* An allocator that fails at its fail_at-th call, keeps count of what is out, aligns to 16 bytes and no more, and hands out dirt. */
-struct failing_allocator {
-    uint64_t calls, fail_at;
-    int64_t out;
-    bool damaged;
-};
-enum { HEADER_NBYTES = 16, DIRT = 0xdd };
-
-static void *failing_alloc(void *user, size_t nbytes) {
-    struct failing_allocator *allocator = user;
-    if (allocator->calls++ == allocator->fail_at || nbytes > SIZE_MAX - 64) return NULL;
-    unsigned char *base = aligned_alloc(32, (nbytes + 64) / 32 * 32 + 32);
-    if (!base) return NULL;
-    memset(base, DIRT, nbytes + 48);
-    memcpy(base, &nbytes, sizeof nbytes);
-    allocator->out++;
-    return base + HEADER_NBYTES;
-}
-
-static void failing_free(void *user, void *ptr) {
-    struct failing_allocator *allocator = user;
-    if (!ptr) {
-        allocator->damaged = true;
-        return;
-    }
-    unsigned char *base = (unsigned char *)ptr - HEADER_NBYTES;
-    size_t nbytes;
-    memcpy(&nbytes, base, sizeof nbytes);
-    for (size_t i = HEADER_NBYTES + nbytes; i < nbytes + 48; i++) allocator->damaged |= base[i] != DIRT;
-    allocator->out--;
-    free(base);
-}
-
-/* open, alloc, each primitive, close; the first status that is not OK, after which only closing remains. */
-static upsweep_status whole_run(const upsweep_options *options) {
-    enum { N = 60000 };
-    static uint32_t keys[N], out[N], values[N], values_out[N];
-    uint64_t count = 0;
-    const upsweep_predicate keep = {UPSWEEP_GT, {.u = 50000}};
-    for (uint32_t i = 0; i < N; i++) keys[i] = i * 2654435761u;
-    upsweep_context *ctx = NULL;
-    void *p = NULL;
-    upsweep_status status = upsweep_open_ex(&ctx, "cpu", options);
-    if (status != UPSWEEP_OK) {
-        CHECK(ctx == NULL && upsweep_error(NULL)[0] != 0);
-        return status;
-    }
-    if (!status) status = upsweep_alloc(ctx, &p, 1000);
-    if (!status) status = upsweep_scan(ctx, out, keys, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_EXCLUSIVE);
-    if (!status) status = upsweep_compact(ctx, out, &count, keys, N, UPSWEEP_U32, &keep);
-    if (!status) status = upsweep_partition(ctx, out, NULL, &count, keys, N, UPSWEEP_U32, &keep);
-    if (!status) status = upsweep_partition(ctx, out, values_out, &count, keys, N, UPSWEEP_U32, &keep);
-    if (!status) status = upsweep_sort(ctx, out, keys, N, UPSWEEP_U32, NULL);
-    if (!status) status = upsweep_sort_pairs(ctx, out, keys, values_out, values, N, UPSWEEP_U32, 4, NULL);
-    if (!status) status = upsweep_argsort(ctx, out, keys, N, UPSWEEP_U32, UPSWEEP_U32, NULL);
-    if (!status) status = upsweep_reserve(ctx, 10 << 20);
-    if (status) {
-        CHECK(upsweep_error(ctx)[0] != 0);
-        check_works(ctx); /* a context that could not get memory for one call still does others */
-    }
-    upsweep_free(ctx, p);
-    upsweep_close(ctx);
-    return status;
-}
-
-static void test_failing_allocations(uint32_t nthreads) {
-    for (uint64_t k = 0;; k++) {
-        struct failing_allocator allocator = {.fail_at = k};
-        const upsweep_options options = {
-            .size = sizeof options, .nthreads = nthreads, .host_alloc = failing_alloc, .host_free = failing_free, .host_user = &allocator};
-        case_begin("allocation %" PRIu64 " fails, %u threads", k, nthreads);
-        const upsweep_status status = whole_run(&options);
-        CHECK(allocator.out == 0);
-        CHECK(!allocator.damaged);
-        if (allocator.calls <= k) {
-            CHECK_STATUS(status, UPSWEEP_OK); /* none was left to fail */
-            CHECK(k >= 3);                    /* a context, its state, scratch: all go through the hook */
-            return;
-        }
-        if (!CHECK_STATUS(status, UPSWEEP_ERR_MEMORY) || !CHECK(k < 1000)) return;
-    }
-}
-
 /* ---- no context ---------------------------------------------------------------------------------------------------------------- */
 
 /* Every call without a context, and the two that take NULL in their stride. */
@@ -422,12 +273,8 @@ int main(void) {
         test_memory(s);
     }
     if (backend_wanted("cpu")) {
-        test_options();
-        test_environment();
         test_executor_is_used();
         test_contexts_at_once();
-        test_failing_allocations(1);
-        test_failing_allocations(4);
     }
     return harness_end();
 }

@@ -2,7 +2,6 @@
  * still writes.
  *
  * Each call below is a good call with one thing wrong. N elements of 4 bytes (or their like) lie in every slot. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "harness.h"
@@ -33,17 +32,6 @@ static void lay_out(struct setup *s) {
     a.init = put(s, SLOT_INIT, at_end, bytes, 8);
     a.total = put(s, SLOT_TOTAL, at_end, NULL, 8);
     a.count = put(s, SLOT_COUNT, at_end, NULL, 16);
-}
-
-/* Does the sentence have the word, between characters that are not part of a name? */
-static bool names(const char *sentence, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = strstr(sentence, word); at; at = strstr(at + 1, word)) {
-        const char before = at == sentence ? ' ' : at[-1], after = at[length];
-        const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-        if (!strchr(letters, before) && (after == 0 || !strchr(letters, after))) return true;
-    }
-    return false;
 }
 
 static void rejects(struct setup *s, upsweep_status got, upsweep_status want, const char *word, const char *call, int line) {
@@ -337,64 +325,8 @@ static void test_nothing(struct setup *s) {
     }
 }
 
-/* ---- open -------------------------------------------------------------------------------------------------------------------- */
-
-static void *some_alloc(void *user, size_t nbytes) { return (void)user, malloc(nbytes); }
-static void some_free(void *user, void *p) { (void)user, free(p); }
-
-static void check_open(upsweep_status want, const char *backend, const upsweep_options *options, const char *word) {
-    upsweep_context *ctx = (upsweep_context *)(void *)&ctx;
-    case_begin("open \"%s\"", backend ? backend : "(NULL)");
-    if (CHECK_STATUS(upsweep_open_ex(&ctx, backend, options), want)) {
-        CHECK(ctx == NULL);
-        if (!CHECK(names(upsweep_error(NULL), word))) printf("    should name %s: \"%s\"\n", word, upsweep_error(NULL));
-    }
-}
-
-static void test_open(void) {
-    static const char *const bad_names[] = {"",
-                                            "gpu",
-                                            "CPU",
-                                            "cpux",
-                                            "cpu ",
-                                            "cpu:",
-                                            "cpu:x",
-                                            "cpu:2x",
-                                            "cpu:-1",
-                                            "cpu:+1",
-                                            "cpu: 1",
-                                            "cpu:0",
-                                            "cpu:99999999999",
-                                            "cpu:18446744073709551617",
-                                            "auto:1"};
-    for (size_t i = 0; i < sizeof bad_names / sizeof *bad_names; i++) {
-        upsweep_context *ctx = (upsweep_context *)(void *)&ctx;
-        case_begin("open \"%s\"", bad_names[i]);
-        CHECK_STATUS(upsweep_open(&ctx, bad_names[i]), UPSWEEP_ERR_BACKEND);
-        CHECK(ctx == NULL);
-        CHECK(strlen(upsweep_error(NULL)) > 10);
-    }
-    case_begin("open with nowhere to put the context");
-    CHECK_STATUS(upsweep_open(NULL, "cpu"), UPSWEEP_ERR_NULL);
-    CHECK(names(upsweep_error(NULL), "ctx"));
-    const upsweep_status options = UPSWEEP_ERR_OPTIONS;
-    check_open(UPSWEEP_ERR_NULL, NULL, NULL, "backend");
-    check_open(options, "cpu", &(upsweep_options){.size = 0}, "size");
-    check_open(options, "cpu", &(upsweep_options){.size = sizeof(size_t) - 1}, "size");
-    check_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .host_alloc = some_alloc}, "host_free");
-    check_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .host_free = some_free}, "host_free");
-    check_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .nthreads = 1000000}, "threads");
-    check_open(options, "cpu:2", &(upsweep_options){.size = sizeof(upsweep_options), .nthreads = 3}, "threads");
-    struct {
-        upsweep_options known;
-        uint64_t unknown;
-    } newer = {.known = {.size = sizeof newer}, .unknown = 1};
-    check_open(options, "cpu", &newer.known, "options");
-}
-
 int main(void) {
     harness_begin(true);
-    test_open();
     FOR_EACH_SETUP(s) {
         case_begin("bad arguments");
         setup_enter(s);
