@@ -314,9 +314,9 @@ UPSWEEP_CALL upsweep_compact_flags(upsweep_context *ctx, void *out, uint64_t *co
 UPSWEEP_CALL upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                      const upsweep_predicate *keep, upsweep_type index_type, uint64_t base);
 
-/* Splits in [n] in two, each side in its old order: copies the elements that satisfy `keep` to out, the others to rest, and the number of
- * the first to count [1]. rest NULL: the others go behind the first in out [n]. Else both out and rest have room for n elements; those past
- * their side are left as they are or overwritten with nothing in particular.
+/* Splits in [n] in two, each side in its old order: copies the elements that satisfy `keep`, or have a flag, to out, the others to rest,
+ * and the number of the first to count [1]. rest NULL: the others go behind the first in out [n]. Else both out and rest have room for n
+ * elements; those past their side are left as they are or overwritten with nothing in particular.
  * Aliasing: none; but upsweep_partition() with a rest allows one of out == in and rest == in.
  * Errors: as upsweep_compact(), or upsweep_compact_flags(). Source: likewise.
  * Cost: with a rest, n elements read and written. Without, where the others begin is not known before the end, so n elements (or flags) are
