@@ -110,7 +110,7 @@ mutant full errors src/check.h 's/if (__builtin_mul_overflow(a.n, a.elem_nbytes,
 mutant full errors src/check.c 's/n > 0 \&\& (base > highest || n - 1 > highest - base)/n > 0 \&\& base + (n - 1) > highest/' 'a base that overflows passes'
 mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'the least constant of a type is refused'
 mutant full scratch src/cpu/compact.c 's/(blocks > chunk ? blocks : chunk) \* ntasks/(blocks > chunk ? blocks : chunk)/' 'scratch for one thread only'
-mutant quick context src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
+mutant quick open src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
 mutant full open src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
 
 # ---- UTF-8 ----
