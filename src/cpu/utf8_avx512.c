@@ -253,9 +253,20 @@ ALWAYS_INLINE size_t decode_ascii(void *out, const uint8_t *in, size_t n, upswee
     return n;
 }
 
+/* Another one. What follows ASCII is a text of its own: of more than 64 bytes, or of at most so many. */
+ALWAYS_INLINE size_t decode_rows(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to,
+                                 utf8_decode_kernel *decode_more, utf8_decode_kernel *decode_few) {
+    const size_t first = bad->first, at = decode_ascii(out, in, n, to), left = n - at;
+    if (left == 0) return n;
+    unsigned char *const end = (unsigned char *)out + at * (to == UPSWEEP_UTF32 ? 4 : 2);
+    const size_t k = (left > 64 ? decode_more : decode_few)(end, in + at, left, replace, bad);
+    if (bad->first != first) bad->first += at;
+    return at + k;
+}
+
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
-/* What the longer ones set up and save, short texts need not wait for. What follows ASCII is a text of its own. */
+/* What the longer ones set up and save, short texts need not wait for. */
 
 NOT_INLINE size_t long_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
     return decode_long(out, in, n, replace, bad, UPSWEEP_UTF32);
@@ -264,11 +275,7 @@ NOT_INLINE size_t short_to_utf32(void *out, const uint8_t *in, size_t n, bool re
     return decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
 }
 NOT_INLINE size_t rows_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    const size_t first = bad->first, at = decode_ascii(out, in, n, UPSWEEP_UTF32), left = n - at;
-    if (left == 0) return n;
-    const size_t k = (left > 64 ? long_to_utf32 : short_to_utf32)((uint32_t *)out + at, in + at, left, replace, bad);
-    if (bad->first != first) bad->first += at;
-    return at + k;
+    return decode_rows(out, in, n, replace, bad, UPSWEEP_UTF32, long_to_utf32, short_to_utf32);
 }
 static size_t decode_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
     return n > 64 ? rows_to_utf32(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
@@ -281,11 +288,7 @@ NOT_INLINE size_t short_to_utf16le(void *out, const uint8_t *in, size_t n, bool 
     return decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
 }
 NOT_INLINE size_t rows_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    const size_t first = bad->first, at = decode_ascii(out, in, n, UPSWEEP_UTF16LE), left = n - at;
-    if (left == 0) return n;
-    const size_t k = (left > 64 ? long_to_utf16le : short_to_utf16le)((uint16_t *)out + at, in + at, left, replace, bad);
-    if (bad->first != first) bad->first += at;
-    return at + k;
+    return decode_rows(out, in, n, replace, bad, UPSWEEP_UTF16LE, long_to_utf16le, short_to_utf16le);
 }
 static size_t decode_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
     return n > 64 ? rows_to_utf16le(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
@@ -298,11 +301,7 @@ NOT_INLINE size_t short_to_utf16be(void *out, const uint8_t *in, size_t n, bool 
     return decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
 }
 NOT_INLINE size_t rows_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    const size_t first = bad->first, at = decode_ascii(out, in, n, UPSWEEP_UTF16BE), left = n - at;
-    if (left == 0) return n;
-    const size_t k = (left > 64 ? long_to_utf16be : short_to_utf16be)((uint16_t *)out + at, in + at, left, replace, bad);
-    if (bad->first != first) bad->first += at;
-    return at + k;
+    return decode_rows(out, in, n, replace, bad, UPSWEEP_UTF16BE, long_to_utf16be, short_to_utf16be);
 }
 static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
     return n > 64 ? rows_to_utf16be(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
