@@ -244,11 +244,6 @@ static void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint3
     sort_kernel_of(isa, key_nbytes, 0)->leaf(&leaf, lo_bit, hi_bit);
 }
 
-/* Few enough to go by halves, with vector code? */
-static bool are_few(uint64_t n, size_t key_nbytes, const struct sort_image *image) {
-    return n <= (image->when_negative != 0 ? SORT_EXCHANGE_FLOATS_NBYTES / key_nbytes : SORT_EXCHANGE_ITEMS(key_nbytes));
-}
-
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
@@ -261,7 +256,7 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
                           args->hi_bit);
     else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
-    else if (args->low_memory || (vector != NULL && are_few(args->n, key_nbytes, &image)))
+    else if (args->low_memory || (vector != NULL && args->n <= SORT_EXCHANGE_ITEMS(key_nbytes)))
         sort_by_exchange(ctx, args, &image, key_nbytes);
     else
         sort_by_radix(ctx, args, &image, key_nbytes);

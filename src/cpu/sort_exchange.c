@@ -16,7 +16,7 @@
  * until parts are small enough to be handed out, one thread each.
  *
  * Keys that agree change their order; they are sorted whole, so that nobody can tell. Cost: a read and a write of a key for each halving of
- * n down to groups of 1 KiB (of 24 keys without vector code); scratch: none on one thread, else some KiB a thread. Sources: Hildebrandt and
+ * n down to groups of 8 KiB (of 24 keys without vector code); scratch: none on one thread, else some KiB a thread. Sources: Hildebrandt and
  * Isbitz, Radix exchange, 1959; Hoare, Quicksort, 1962; Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, 2017. */
 #include <stdatomic.h>
 #include <string.h>
@@ -31,6 +31,7 @@ struct part {
     uint64_t begin, n;
     uint64_t least, greatest;
     bool by_sample;
+    bool repeats; /* a median of a sample was in it twice */
 };
 
 /* All threads at work on one part. */
@@ -53,7 +54,7 @@ static unsigned char *keys_of(const struct sorter *s, uint64_t i) { return s->ou
 
 /* Images below the divider go before the others: how many they are. */
 static uint64_t exchange(const struct sorter *s, uint64_t begin, uint64_t n, uint64_t divider) {
-    const bool vector = s->vector != NULL && n > SORT_GROUP_NBYTES / s->kernel->item_nbytes;
+    const bool vector = s->vector != NULL && n > SORT_REGISTERS_NBYTES / s->kernel->item_nbytes;
     return (vector ? s->vector->part : s->kernel->part)(keys_of(s, begin), n, &s->image, divider);
 }
 
@@ -156,11 +157,15 @@ static void take_sample(const struct sorter *s, const struct sort_arrays *sample
     sort_leaf(s, sample, 0, nsamples, NULL);
 }
 
-static uint64_t median_of_sample(const struct sorter *s, const struct part *p) {
+/* Notes whether a neighbour of it is the same. */
+static uint64_t median_of_sample(const struct sorter *s, struct part *p) {
     unsigned char room[SAMPLE * sizeof(uint64_t)];
     const struct sort_arrays sample = {room, NULL};
     take_sample(s, &sample, keys_of(s, p->begin), p->n, SAMPLE);
-    return s->kernel->image_at(&sample, &s->image, SAMPLE / 2);
+    const uint64_t median = s->kernel->image_at(&sample, &s->image, SAMPLE / 2);
+    p->repeats |= s->kernel->image_at(&sample, &s->image, SAMPLE / 2 - 1) == median;
+    p->repeats |= s->kernel->image_at(&sample, &s->image, SAMPLE / 2 + 1) == median;
+    return median;
 }
 
 /* The images of keys of 4 or 8 bytes; as sort_kernel's image_at(), which is a call for each. */
@@ -216,7 +221,7 @@ static struct part halve(const struct sorter *s, struct part *p, struct together
         nlow = divide(s, p, ++divider, t);
     }
     if (min_u64(nlow, p->n - nlow) < p->n / WORST_SHARE) p->by_sample = !p->by_sample;
-    const struct part low = {p->begin, nlow, p->least, divider - 1, p->by_sample};
+    const struct part low = {p->begin, nlow, p->least, divider - 1, p->by_sample, p->repeats};
     p->begin += nlow;
     p->n -= nlow;
     p->least = divider;
@@ -227,10 +232,15 @@ static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) {
     return s->benches != NULL ? (void *)(s->benches + task * s->bench_nbytes) : NULL;
 }
 
+/* Parts up to this size are finished otherwise. Keys that repeat are divided further: a part of equal ones is done. */
+static uint64_t leaf_items_of(const struct sorter *s, const struct part *p, const struct together *t) {
+    if (t != NULL) return t->large;
+    return p->repeats && s->vector != NULL ? SORT_REGISTERS_NBYTES / s->kernel->item_nbytes : s->leaf_items;
+}
+
 /* With t: divides the part by all threads until what is left is small enough for one, and puts that on the list. */
 static void sort_part(const struct sorter *s, struct part p, struct together *t, uint32_t task) {
-    const uint64_t most = t != NULL ? t->large : s->leaf_items;
-    while (p.n > most && p.least < p.greatest) {
+    while (p.n > leaf_items_of(s, &p, t) && p.least < p.greatest) {
         const struct part low = halve(s, &p, t);
         sort_part(s, low, t, task);
     }
@@ -260,13 +270,13 @@ static struct sorter exchanger(const struct sorter *s) {
 
 void sort_exchange(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample) {
     const struct sorter own = exchanger(s);
-    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample}, NULL, 0);
+    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, by_sample}, NULL, 0);
 }
 
 void sort_exchange_together(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample, void *scratch) {
     const struct sorter own = exchanger(s);
     struct together t = {.s = &own, .parts = scratch, .large = max_u64(n / (PARTS_A_TASK * (uint64_t)s->ntasks), own.leaf_items)};
     t.nlow_of = (uint64_t *)(void *)(t.parts + PARTS_MAX * s->ntasks);
-    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample}, &t, 0);
+    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, by_sample}, &t, 0);
     cpu_run(s->ctx, parts_task, &t, s->ntasks);
 }

@@ -30,11 +30,13 @@
 #define SORT_NETWORK_MIN_BITS 4u
 #define SORT_NETWORK_KEYS     16u
 #define SORT_NETWORK_MEAN     11u
-#define SORT_GROUP_NBYTES     1024u
+/* What 16 registers hold; what is sorted at once, in pieces of that size that are merged. (Zen 5, 2026-11.) */
+#define SORT_REGISTERS_NBYTES 1024u
+#define SORT_GROUP_NBYTES     8192u
 /* Fewer pairs go by digits. (Zen 5, 2026-11; so are the next ones.) */
 #define SORT_PAIRS_MIN 64u
 /* The longest bucket of pairs that is sorted by tags of 64 bits: a place in it takes so many of these. */
-#define SORT_PAIRS_MAX        (SORT_GROUP_NBYTES / 8)
+#define SORT_PAIRS_MAX        (SORT_REGISTERS_NBYTES / 8)
 #define SORT_PAIRS_PLACE_BITS 7u
 /* A leaf of pairs by networks: a larger one is no quicker than a split and smaller ones. */
 #define SORT_PAIRS_AREA_NBYTES (2u << 20)
@@ -45,8 +47,6 @@
 #define SORT_EXCHANGE_ITEMS(key_nbytes) ((128u << 10) / ((key_nbytes) * (key_nbytes)))
 /* So few are not asked first whether they are in order. */
 #define SORT_EXCHANGE_UNASKED_NBYTES (8u << 10)
-/* Floats, whose values are spread where their bits are not, take more halvings. */
-#define SORT_EXCHANGE_FLOATS_NBYTES (8u << 10)
 /* Which end is read next, no hardware can foresee: both are asked for, so far ahead. */
 #define SORT_EXCHANGE_AHEAD_NBYTES 1024u
 /* A split is shared by threads down to this many items each: below, waking a thread costs more than it does. */
@@ -142,7 +142,7 @@ struct sort_vector {
     /* Sorts nbuckets buckets of images, bucket d in [bounds[d], bounds[d + 1]) of area, and writes them, raw, to the same place in `to`.
      * What is in a bucket of more than SORT_GROUP_NBYTES stays in disorder. nbuckets is a multiple of 16. */
     void (*buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image);
-    /* The same as `part` of struct sort_kernel, for more than SORT_GROUP_NBYTES. */
+    /* The same as `part` of struct sort_kernel, for more than SORT_REGISTERS_NBYTES. */
     uint64_t (*part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider);
 };
 

@@ -7,9 +7,9 @@
  *              7 2 4   ->        1 2 - ..  ->  3 4 - ..  ->        2 4 7      (a bucket is as long as its count says; - sorts last)
  *              5                 - 4 - ..      - 7 - ..            5
  *
- * group: up to 1 KiB of keys in 16 registers: the same columns, whose rows are then merged in pairs; fewer keys in fewer registers, by a
- * bitonic network: each stage compares every lane with the lane whose number differs by the bits of x, the lower one keeping the smaller
- * key; two sorted runs are merged by comparing one with the other reversed.
+ * group: up to 1 KiB of keys in 16 registers, fewer in fewer: the same columns, which are then merged where they stand, one run with the
+ * other reversed. Of keys in the same register, two registers bring the lower ones to one and the upper ones to the other. Up to 8 KiB:
+ * in pieces of 1 KiB, which are merged the same way (sort_merge_tmpl.h).
  *
  * part: keys below a divider are brought before the others, in place (sort_exchange.c). Vectors are read from both ends, from the one
  * where writing has less room left; their keys are compressed to the front of two registers and stored at both.
@@ -64,9 +64,6 @@
     X(1, 2) X(3, 4) X(5, 6)
 /* clang-format on */
 
-/* The lanes whose numbers have a bit. */
-TARGET ALWAYS_INLINE unsigned upper_lanes(uint32_t bit) { return bit == 1 ? 0xaaaa : bit == 2 ? 0xcccc : bit == 4 ? 0xf0f0 : 0xff00; }
-
 /* ---- transposition ----------------------------------------------------------------------------------------------------------- */
 
 /* Four registers of four 128-bit parts, transposed: to[stride * l] = part l of a, b, c, d. */
@@ -119,6 +116,12 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
     transpose8(rows + 1, 2, columns + 8, 1);
 }
 
+/* Of each 128 bits: two words of a, two of b. */
+#define SHUFFLE_WORDS(a, b, which) _mm512_castps_si512(_mm512_shuffle_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), which))
+
+/* MERGED_n, ORDERED: where order_lanes() finds the keys of the first register, after a merge of columns in groups of n lanes, and after all
+ * stages from half a register down. */
+
 /* ---- two widths -------------------------------------------------------------------------------------------------------------- */
 
 #define KEY                     uint32_t
@@ -142,6 +145,11 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define SUBTRACT(a, b)          _mm512_sub_epi32(a, b)
 #define NOT_BELOW(a, b)         _mm512_cmpge_epu32_mask(a, b)
 #define COMPRESS(mask, v)       _mm512_maskz_compress_epi32(mask, v)
+#define MERGED_2                _mm512_setr_epi32(0, 17, 2, 19, 4, 21, 6, 23, 8, 25, 10, 27, 12, 29, 14, 31)
+#define MERGED_4                _mm512_setr_epi32(0, 16, 3, 19, 4, 20, 7, 23, 8, 24, 11, 27, 12, 28, 15, 31)
+#define MERGED_8                _mm512_setr_epi32(0, 16, 2, 18, 5, 21, 7, 23, 8, 24, 10, 26, 13, 29, 15, 31)
+#define MERGED_16               _mm512_setr_epi32(0, 16, 2, 18, 1, 17, 3, 19, 12, 28, 14, 30, 13, 29, 15, 31)
+#define ORDERED                 _mm512_setr_epi32(0, 16, 2, 18, 1, 17, 3, 19, 8, 24, 10, 26, 9, 25, 11, 27)
 #include "sort_network_tmpl.h"
 
 #define KEY                     uint64_t
@@ -165,6 +173,11 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define SUBTRACT(a, b)          _mm512_sub_epi64(a, b)
 #define NOT_BELOW(a, b)         _mm512_cmpge_epu64_mask(a, b)
 #define COMPRESS(mask, v)       _mm512_maskz_compress_epi64(mask, v)
+#define MERGED_2                _mm512_setr_epi64(0, 9, 2, 11, 4, 13, 6, 15)
+#define MERGED_4                _mm512_setr_epi64(0, 8, 3, 11, 4, 12, 7, 15)
+#define MERGED_8                _mm512_setr_epi64(0, 8, 1, 9, 6, 14, 7, 15)
+#define MERGED_16               _mm512_setzero_si512()
+#define ORDERED                 _mm512_setr_epi64(0, 8, 1, 9, 4, 12, 5, 13)
 #include "sort_network_tmpl.h"
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------- */

@@ -57,19 +57,42 @@ TARGET ALWAYS_INLINE void FN(sort_lanes)(__m512i *v, uint32_t nregisters) {
     if (nregisters == 16) FN(sort_columns)(v);
 }
 
+/* Brings keys that lie nbytes apart in the same register, of two, to the same lane of both, and orders them. Others than the lowest
+ * of them move, too: see order_lanes(). */
+TARGET ALWAYS_INLINE void FN(order_within)(__m512i *a, __m512i *b, uint32_t nbytes) {
+    const __m512i x = *a, y = *b;
+    *a = nbytes == 32   ? _mm512_shuffle_i64x2(x, y, 0x44)
+         : nbytes == 16 ? _mm512_shuffle_i64x2(x, y, 0x88)
+         : nbytes == 8  ? _mm512_unpacklo_epi64(x, y)
+                        : SHUFFLE_WORDS(x, y, 0x88);
+    *b = nbytes == 32   ? _mm512_shuffle_i64x2(x, y, 0xee)
+         : nbytes == 16 ? _mm512_shuffle_i64x2(x, y, 0xdd)
+         : nbytes == 8  ? _mm512_unpackhi_epi64(x, y)
+                        : SHUFFLE_WORDS(x, y, 0xdd);
+    FN(order)(a, b);
+}
+
+/* All stages for keys up to nbytes apart in two registers, and every key back to its lane. Where it is by then, the shuffles say: lane i
+ * of the first register at places[i], that of the second at places[i] ^ other. Two shuffles and two comparisons a stage and four
+ * instructions in the end; each register compared with itself, shuffled, would be six a stage. */
+TARGET ALWAYS_INLINE void FN(order_lanes)(__m512i *a, __m512i *b, uint32_t nbytes, __m512i places, uint32_t other) {
+    UNROLL for (; nbytes >= sizeof(KEY); nbytes /= 2) FN(order_within)(a, b, nbytes);
+    const __m512i low = *a;
+    *a = PERMUTE2(low, places, *b);
+    *b = PERMUTE2(low, _mm512_xor_si512(places, SPLAT(other)), *b);
+}
+
 /* Columns are sorted in groups of half as many lanes, a group one column after the other; now in groups of `lanes`. The first key of a
  * group is compared with its last one, the second with the last but one: in opposite registers, in opposite lanes. That leaves two bitonic
  * halves. */
 TARGET ALWAYS_INLINE void FN(merge_columns)(__m512i *v, uint32_t nregisters, uint32_t lanes) {
-    const MASK upper = (MASK)upper_lanes(lanes / 2);
+    const __m512i opposite = _mm512_xor_si512(LANE_NUMBERS, SPLAT(lanes - 1));
+    const __m512i places = lanes == 2 ? MERGED_2 : lanes == 4 ? MERGED_4 : lanes == 8 ? MERGED_8 : MERGED_16;
     UNROLL for (uint32_t r = 0; r < nregisters / 2; r++) {
-        const __m512i a = v[r], b = v[nregisters - 1 - r], opposite = _mm512_xor_si512(LANE_NUMBERS, SPLAT(lanes - 1));
-        const __m512i opposite_a = PERMUTE(opposite, a), opposite_b = PERMUTE(opposite, b);
-        v[r] = MASK_MAX(MIN(a, opposite_b), upper, a, opposite_b);
-        v[nregisters - 1 - r] = MASK_MAX(MIN(b, opposite_a), upper, b, opposite_a);
-    }
-    UNROLL for (uint32_t apart = lanes / 4; apart > 0; apart /= 2) {
-        UNROLL for (uint32_t r = 0; r < nregisters; r++) v[r] = FN(stage)(v[r], apart, upper_lanes(apart));
+        __m512i *const a = &v[r], *const b = &v[nregisters - 1 - r];
+        *b = PERMUTE(opposite, *b);
+        FN(order)(a, b);
+        FN(order_lanes)(a, b, lanes / 4 * (uint32_t)sizeof(KEY), places, lanes * sizeof(KEY) <= 16 ? 1 : 16 / sizeof(KEY));
     }
     UNROLL for (uint32_t apart = nregisters / 2; apart > 0; apart /= 2) FN(order_apart)(v, nregisters / 2, apart);
 }
@@ -91,7 +114,13 @@ TARGET ALWAYS_INLINE void FN(deal_columns)(__m512i *v, uint32_t nregisters) {
 TARGET ALWAYS_INLINE void FN(sort_registers)(__m512i *v, uint32_t nregisters) {
     FN(sort_lanes)(v, nregisters);
     UNROLL for (uint32_t lanes = 2; lanes <= LANES; lanes *= 2) FN(merge_columns)(v, nregisters, lanes);
-    FN(deal_columns)(v, nregisters);
+    if (nregisters == 16) {
+        __m512i rows[16];
+        FN(rows)(rows, v);
+        UNROLL for (uint32_t r = 0; r < 16; r++) v[r] = rows[r];
+    } else {
+        FN(deal_columns)(v, nregisters);
+    }
 }
 
 /* The same expression both ways, but for where the sign is looked up (see struct sort_image). */
@@ -106,21 +135,26 @@ TARGET static inline __m512i FN(unconvert)(__m512i key, const struct sort_image 
 }
 
 /* The lanes of register r that hold some of n keys. */
-TARGET static inline MASK FN(lanes_of)(uint32_t n, uint32_t r) { return LESS(LANE_NUMBERS, SPLAT((int32_t)(n - r * LANES))); }
+TARGET static inline MASK FN(lanes_of)(uint32_t n, uint32_t r) { return LESS(_mm512_add_epi32(LANE_NUMBERS, SPLAT(r * LANES)), SPLAT(n)); }
 
 TARGET static inline void FN(store)(KEY *to, uint32_t n, uint32_t r, __m512i v, const struct sort_image *image) {
     STORE(to + r * LANES, FN(lanes_of)(n, r), FN(unconvert)(v, image));
 }
 
-/* Sorts n keys in nregisters registers, a constant; what is not there sorts last. */
-TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images,
+/* n keys in nregisters registers, a constant; what is not there sorts last. */
+TARGET ALWAYS_INLINE void FN(load_in)(__m512i *v, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images,
                                       uint32_t nregisters) {
-    __m512i v[16];
     UNROLL for (uint32_t r = 0; r < nregisters; r++) {
         const MASK lanes = FN(lanes_of)(n, r);
         const __m512i keys = LOAD(SPLAT(-1), lanes, from + r * LANES);
         v[r] = are_images ? keys : SELECT(SPLAT(-1), lanes, FN(convert)(keys, image));
     }
+}
+
+TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images,
+                                      uint32_t nregisters) {
+    __m512i v[16];
+    FN(load_in)(v, from, n, image, are_images, nregisters);
     if (nregisters == 1)
         v[0] = FN(sort1)(v[0]);
     else
@@ -128,7 +162,9 @@ TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, cons
     UNROLL for (uint32_t r = 0; r < nregisters; r++) FN(store)(to, n, r, v[r], image);
 }
 
-TARGET ALWAYS_INLINE void FN(sort_up_to_16)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images) {
+#include "sort_merge_tmpl.h"
+
+TARGET ALWAYS_INLINE void FN(sort_few)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images) {
     if (n <= LANES)
         FN(sort_in)(to, from, n, image, are_images, 1);
     else if (n <= 2 * LANES)
@@ -137,16 +173,18 @@ TARGET ALWAYS_INLINE void FN(sort_up_to_16)(KEY *to, const KEY *from, uint32_t n
         FN(sort_in)(to, from, n, image, are_images, 4);
     else if (n <= 8 * LANES)
         FN(sort_in)(to, from, n, image, are_images, 8);
-    else
+    else if (n <= 16 * LANES)
         FN(sort_in)(to, from, n, image, are_images, 16);
+    else
+        FN(sort_blocks)(to, from, n, image, are_images);
 }
 
 TARGET static void FN(sort_images)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image) {
-    FN(sort_up_to_16)(to, from, n, image, true);
+    FN(sort_few)(to, from, n, image, true);
 }
 
 TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const struct sort_image *image) {
-    FN(sort_up_to_16)(to, from, n, image, false);
+    FN(sort_few)(to, from, n, image, false);
 }
 
 /* ---- buckets ------------------------------------------------------------------------------------------------------------------ */
@@ -295,3 +333,8 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), 
 #undef SUBTRACT
 #undef NOT_BELOW
 #undef COMPRESS
+#undef MERGED_2
+#undef MERGED_4
+#undef MERGED_8
+#undef MERGED_16
+#undef ORDERED
