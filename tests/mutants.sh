@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -96,6 +96,8 @@ mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descen
 mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 0xf0f0);/v = FN(stage)(v, 6, 0xf0f0);/' 'AVX-512: the network pairs the wrong lanes'
 mutant full sort src/cpu/sort_network_tmpl.h 's/length > SORT_NETWORK_KEYS \&\& length <= S/length > SORT_NETWORK_KEYS + 1 \&\& length <= S/' 'AVX-512: buckets of 17 keys stay in disorder'
+mutant quick sort src/cpu/sort_merge_tmpl.h 's/apart < end; i +=/apart + 1 < end; i +=/' 'AVX-512: the last register of a long merge is left out'
+mutant full sort src/cpu/sort_merge_tmpl.h 's/for (uint32_t r = run; r < end; r++)/for (uint32_t r = run; r + 1 < end; r++)/' 'AVX-512: the last register of a merge is not compared'
 mutant quick sort src/cpu/sort_pairs_tmpl.h 's/if (n <= SORT_NETWORK_KEYS || n/if (n <= SORT_NETWORK_KEYS + 1 || n/' 'AVX-512: buckets of 17 pairs stay in disorder'
 mutant full sort src/cpu/sort_line_tmpl.h 's/any |= (KEY)(x != x);/any |= (KEY)(x < x);/' 'NaNs that the sample missed are spread by value'
 mutant full sort src/cpu/sort_exchange.c 's/if (p.n <= 1 || p.least/if (p.n <= 2 || p.least/' 'exchange: parts of two keys stay as they are'
