@@ -243,6 +243,28 @@ static void test_every_small_n(void) {
     }
 }
 
+/* Few enough for networks, whose sorted blocks are merged, and not. */
+static void test_merged_sizes(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64, UPSWEEP_F32};
+    for (unsigned n = 1100, i = 0; n <= 2300; n += quick() ? 43 : 11, i++) {
+        const struct sort_case c = variant(i % 2 ? KEYS : KEYS_IN_PLACE, types[i % 5], n, i);
+        check_made(&c, i % 7 ? RANDOM : (enum distribution)(i / 7 % DISTRIBUTIONS));
+    }
+}
+
+/* The lower half of all numbers has two keys, in the one order or the other: the smallest part that there is to sort. */
+static void test_part_of_two(void) {
+    const struct sort_case c = variant(KEYS, UPSWEEP_U32, 6000, 0);
+    uint32_t *keys = make_keys(c.type, RANDOM, c.n);
+    for (uint64_t i = 0; i < c.n; i++) keys[i] |= UINT32_C(1) << 31;
+    for (uint32_t least = 1; least <= 2; least++) {
+        keys[c.n / 3] = least;
+        keys[c.n / 2] = 3 - least;
+        check_sort(&c, keys, "two low keys");
+    }
+    free(keys);
+}
+
 static void test_every_type_form_and_distribution(void) {
     static const uint64_t sizes[] = {300, 2100, 5000, 20000};
     unsigned i = 0;
@@ -359,6 +381,8 @@ int main(void) {
     harness_begin(true);
     test_literals();
     test_every_small_n();
+    test_merged_sizes();
+    test_part_of_two();
     test_every_type_form_and_distribution();
     test_block_edges();
     test_bit_ranges();

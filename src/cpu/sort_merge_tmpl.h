@@ -60,7 +60,7 @@ TARGET static void FN(merge_out)(KEY *to, uint32_t n, KEY *room, uint32_t run, u
     for (uint32_t first = 0; first < end; first += 16) {
         __m512i v[16];
         FN(order_block)(v, room + first * LANES);
-        UNROLL for (uint32_t r = 0; r < 16; r++) FN(store)(to, n, first + r, v[r], image);
+        FN(store_out)(to, n, first, v, image, 16);
     }
 }
 

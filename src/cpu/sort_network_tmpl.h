@@ -141,14 +141,24 @@ TARGET static inline void FN(store)(KEY *to, uint32_t n, uint32_t r, __m512i v, 
     STORE(to + r * LANES, FN(lanes_of)(n, r), FN(unconvert)(v, image));
 }
 
+/* Unsigned keys are their own images: a branch past all conversions costs less than these. */
+static inline bool FN(are_own_images)(const struct sort_image *image) { return (image->flip | image->when_negative) == 0; }
+
 /* n keys in nregisters registers, a constant; what is not there sorts last. */
 TARGET ALWAYS_INLINE void FN(load_in)(__m512i *v, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images,
                                       uint32_t nregisters) {
-    UNROLL for (uint32_t r = 0; r < nregisters; r++) {
-        const MASK lanes = FN(lanes_of)(n, r);
-        const __m512i keys = LOAD(SPLAT(-1), lanes, from + r * LANES);
-        v[r] = are_images ? keys : SELECT(SPLAT(-1), lanes, FN(convert)(keys, image));
+    UNROLL for (uint32_t r = 0; r < nregisters; r++) v[r] = LOAD(SPLAT(-1), FN(lanes_of)(n, r), from + r * LANES);
+    if (are_images || FN(are_own_images)(image)) return;
+    UNROLL for (uint32_t r = 0; r < nregisters; r++) v[r] = SELECT(SPLAT(-1), FN(lanes_of)(n, r), FN(convert)(v[r], image));
+}
+
+/* To where the n keys go, those from register `first` on. */
+TARGET ALWAYS_INLINE void FN(store_out)(KEY *to, uint32_t n, uint32_t first, __m512i *v, const struct sort_image *image,
+                                        uint32_t nregisters) {
+    if (!FN(are_own_images)(image)) {
+        UNROLL for (uint32_t r = 0; r < nregisters; r++) v[r] = FN(unconvert)(v[r], image);
     }
+    UNROLL for (uint32_t r = 0; r < nregisters; r++) STORE(to + (first + r) * LANES, FN(lanes_of)(n, first + r), v[r]);
 }
 
 TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images,
@@ -159,7 +169,7 @@ TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, cons
         v[0] = FN(sort1)(v[0]);
     else
         FN(sort_registers)(v, nregisters);
-    UNROLL for (uint32_t r = 0; r < nregisters; r++) FN(store)(to, n, r, v[r], image);
+    FN(store_out)(to, n, 0, v, image, nregisters);
 }
 
 #include "sort_merge_tmpl.h"
