@@ -16,7 +16,8 @@
  * the highest bit that differs before each split: prefixes that all keys share cost nothing. What is already in order, or in the opposite
  * one, is found by a look at its first keys, and copied.
  *
- * Few keys alone, and any number of them if the caller would rather save memory, are sorted where they lie, by halves (sort_exchange.c).
+ * Few keys alone, and any number of them if the caller would rather save memory, are sorted where they lie, by halves (sort_exchange.c);
+ * up to 8 KiB of them, with AVX-512, at once by networks (sort_network.c).
  * Values of 4 and 8 bytes move with their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c).
  * Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010;
  * Axtmann et al., In-place parallel super scalar samplesort, 2017 (blocks instead of counts).
