@@ -5,7 +5,7 @@
  *     b  2 5 9 -   ->   8 6 9 -     both bitonic; then in each half keys half of it apart, and so on
  *
  * Keys that are missing at the end count as the greatest: all comparators point the same way, so that these never move, and registers of
- * nothing else are left out. Cost of a merge: 17 instructions a register, most of them for lanes of the same register; that is less than
+ * nothing else are left out. Cost of a merge: 19 instructions a register, half of them for lanes of the same register; that is less than
  * an exchange of halves takes, whose parts would not be of a size that fills the network. */
 
 enum { FN(block) = 16 * LANES }; /* keys */
