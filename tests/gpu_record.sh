@@ -24,6 +24,9 @@ check() {
         echo "WARNING: the kernel sources have changed since they were last verified on a GPU ($(field date), $(field device))" >&2
     else
         echo "kernels verified on $(field device), $(field date): $(field passed) passed, $(field failed) failed"
+        for tool in memcheck racecheck initcheck synccheck; do
+            [ "$(field $tool)" = 0 ] || echo "WARNING: but $tool reported $(field $tool) (none: it did not finish)" >&2
+        done
     fi
 }
 
