@@ -266,46 +266,24 @@ ALWAYS_INLINE size_t decode_rows(void *out, const uint8_t *in, size_t n, bool re
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
-/* What the longer ones set up and save, short texts need not wait for. */
+/* Decoding to one encoding, which the compiler knows. What longer texts need to have set up and saved, short ones do not wait for. */
+#define DECODE_TO(NAME, ENCODING)                                                                                    \
+    NOT_INLINE size_t long_to_##NAME(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {   \
+        return decode_long(out, in, n, replace, bad, ENCODING);                                                      \
+    }                                                                                                                \
+    NOT_INLINE size_t short_to_##NAME(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {  \
+        return decode_short(out, in, n, replace, bad, ENCODING);                                                     \
+    }                                                                                                                \
+    NOT_INLINE size_t rows_to_##NAME(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {   \
+        return decode_rows(out, in, n, replace, bad, ENCODING, long_to_##NAME, short_to_##NAME);                     \
+    }                                                                                                                \
+    static size_t decode_##NAME(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {        \
+        return n > 64 ? rows_to_##NAME(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, ENCODING); \
+    }
 
-NOT_INLINE size_t long_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_long(out, in, n, replace, bad, UPSWEEP_UTF32);
-}
-NOT_INLINE size_t short_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
-}
-NOT_INLINE size_t rows_to_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_rows(out, in, n, replace, bad, UPSWEEP_UTF32, long_to_utf32, short_to_utf32);
-}
-static size_t decode_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return n > 64 ? rows_to_utf32(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF32);
-}
-
-NOT_INLINE size_t long_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_long(out, in, n, replace, bad, UPSWEEP_UTF16LE);
-}
-NOT_INLINE size_t short_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
-}
-NOT_INLINE size_t rows_to_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_rows(out, in, n, replace, bad, UPSWEEP_UTF16LE, long_to_utf16le, short_to_utf16le);
-}
-static size_t decode_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return n > 64 ? rows_to_utf16le(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16LE);
-}
-
-NOT_INLINE size_t long_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_long(out, in, n, replace, bad, UPSWEEP_UTF16BE);
-}
-NOT_INLINE size_t short_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
-}
-NOT_INLINE size_t rows_to_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode_rows(out, in, n, replace, bad, UPSWEEP_UTF16BE, long_to_utf16be, short_to_utf16be);
-}
-static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return n > 64 ? rows_to_utf16be(out, in, n, replace, bad) : decode_short(out, in, n, replace, bad, UPSWEEP_UTF16BE);
-}
+DECODE_TO(utf32, UPSWEEP_UTF32)
+DECODE_TO(utf16le, UPSWEEP_UTF16LE)
+DECODE_TO(utf16be, UPSWEEP_UTF16BE)
 
 const struct utf8_kernels utf8_kernels_avx512 = {
     .decode = {decode_utf32, decode_utf16le, decode_utf16be},

@@ -2,6 +2,7 @@
  * warps and tiles: stretches in which nothing, few, half, nearly all or all is kept, of every length from some bytes to several tiles.
  *
  * On the path that the library chooses and on both passes; inputs and outputs at any address; nothing beside the output is written. */
+#include "device.h"
 #include "harness.h"
 #include "oracle.h"
 #include "paths.h"
@@ -60,20 +61,14 @@ static void test(uint64_t n, uint64_t longest, uint64_t in_at, uint64_t out_at) 
     }
 }
 
-static unsigned char *alloc(int path, size_t nbytes) {
-    void *p = NULL;
-    CHECK_OK(upsweep_alloc(ctx[path], &p, nbytes));
-    return p;
-}
-
 static bool open_all(void) {
     for (int path = 0; path < PATHS; path++) {
         ctx[path] = open_path(path, NULL);
         if (!CHECK(ctx[path] != NULL)) return false;
-        in[path] = alloc(path, MAX_N + 2 * ROOM);
-        out[path] = alloc(path, MAX_N + 2 * ROOM);
-        flags[path] = alloc(path, MAX_N + 2 * ROOM);
-        count[path] = alloc(path, sizeof(uint64_t));
+        in[path] = device_alloc(ctx[path], MAX_N + 2 * ROOM);
+        out[path] = device_alloc(ctx[path], MAX_N + 2 * ROOM);
+        flags[path] = device_alloc(ctx[path], MAX_N + 2 * ROOM);
+        count[path] = device_alloc(ctx[path], sizeof(uint64_t));
     }
     return true;
 }

@@ -4,6 +4,7 @@
  *
  * By value, by flags, and of records that may lie half in the part that is held. Where each way ends depends on the GPU: the sizes are
  * spread so that an H200 takes every one of them, on the path that the library chooses and on both passes. */
+#include "device.h"
 #include "harness.h"
 #include "oracle.h"
 #include "paths.h"
@@ -78,21 +79,15 @@ static void test_sizes(const struct shape *s) {
     }
 }
 
-static unsigned char *alloc(int path, size_t nbytes) {
-    void *p = NULL;
-    CHECK_OK(upsweep_alloc(ctx[path], &p, nbytes));
-    return p;
-}
-
 static bool open_all(void) {
     for (int path = 0; path < PATHS; path++) {
         ctx[path] = open_path(path, NULL);
         if (!CHECK(ctx[path] != NULL)) return false;
-        in[path] = alloc(path, MAX_NBYTES + ROOM);
-        out[path] = alloc(path, MAX_NBYTES + ROOM);
-        rest[path] = alloc(path, MAX_NBYTES + ROOM);
-        flags[path] = alloc(path, MAX_NBYTES);
-        count[path] = alloc(path, sizeof(uint64_t));
+        in[path] = device_alloc(ctx[path], MAX_NBYTES + ROOM);
+        out[path] = device_alloc(ctx[path], MAX_NBYTES + ROOM);
+        rest[path] = device_alloc(ctx[path], MAX_NBYTES + ROOM);
+        flags[path] = device_alloc(ctx[path], MAX_NBYTES);
+        count[path] = device_alloc(ctx[path], sizeof(uint64_t));
     }
     return true;
 }
