@@ -1,13 +1,53 @@
-/* async.cuh: mbarriers and bulk copies of sm_90 and newer, one PTX instruction a function.
+/* async.cuh: copies to shared memory that take no registers on their way, and barriers, one PTX instruction a function.
  *
- * A bulk copy (the tensor memory accelerator without a tensor map) moves 16-byte-aligned bytes from global to shared memory and reports to
- * an mbarrier there: no thread holds the data in registers on its way, so one thread keeps 192 KiB in flight. An mbarrier has a phase; it
- * flips when all expected arrivals and all announced bytes have come in. Waiters name the parity of the phase whose end they wait for.
+ * cp.async, of sm_80 and newer, moves 4, 8 or 16 bytes for each thread, which waits for its own copies when it needs them; before sm_80
+ * these functions are a load and a store. A bulk copy, of sm_90 and newer (the tensor memory accelerator without a tensor map), moves
+ * 16-byte-aligned bytes and reports to an mbarrier: one thread keeps 192 KiB in flight. An mbarrier has a phase; it flips when all expected
+ * arrivals and all announced bytes have come in. Waiters name the parity of the phase whose end they wait for.
  * Source: PTX ISA 8.0, "Asynchronous copy" and "mbarrier", 2022. */
 #ifndef UPSWEEP_ASYNC_CUH
 #define UPSWEEP_ASYNC_CUH
 
+#include <stdint.h>
+
 static __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+/* ---- cp.async, each thread for itself ---------------------------------------------------------------------------------------- */
+
+/* T: of 4 or 8 bytes, which are probably read again; or of 16, which are not. */
+template <typename T> static __device__ __forceinline__ void copy_async(T *s_dst, const T *src) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "sizes that cp.async has");
+#if __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(s_dst)), "l"(src) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(s_dst)), "l"(src), "n"(sizeof(T)) : "memory");
+#else
+    *s_dst = *src;
+#endif
+}
+
+/* Ends a group of copies. */
+static __device__ __forceinline__ void end_of_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits for this thread's copies but those of the last AHEAD groups; or for all of them. What others have copied is there after the next
+ * barrier. */
+template <int AHEAD> static __device__ __forceinline__ void wait_for_groups() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD) : "memory");
+#endif
+}
+static __device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/* ---- mbarriers and bulk copies ----------------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ void barrier_init(uint64_t *barrier, unsigned arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");

@@ -7,7 +7,7 @@
 #ifndef UPSWEEP_CUDA_SORT_PLACED_CUH
 #define UPSWEEP_CUDA_SORT_PLACED_CUH
 
-#include "sort_async.cuh"
+#include "async.cuh"
 #include "sort_tile.cuh"
 #include "sort_window.cuh"
 

@@ -9,31 +9,9 @@
 #ifndef UPSWEEP_CUDA_UTF8_COUNT_CUH
 #define UPSWEEP_CUDA_UTF8_COUNT_CUH
 
+#include "async.cuh"
 #include "utf8_measure.cuh"
 #include "utf8_stage.cuh"
-
-/* ---- copies ------------------------------------------------------------------------------------------------------------------ */
-
-static __device__ __forceinline__ void copy_16_async(void *s_dst, const void *src) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(s_dst)), "l"(src) : "memory");
-#else
-    *(uint4 *)s_dst = __ldcs((const uint4 *)src);
-#endif
-}
-
-static __device__ __forceinline__ void end_of_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/* Waits for all copies of this thread but those after the last end_of_copies() but `AHEAD`. */
-template <int AHEAD> static __device__ __forceinline__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD) : "memory");
-#endif
-}
 
 /* ---- one warp ---------------------------------------------------------------------------------------------------------------- */
 
@@ -61,10 +39,10 @@ struct Utf8Counter {
             fetch_end(args, buffer, at, lane);
             return;
         }
-        const unsigned char *from = args.in + at;
+        const uint4 *from = (const uint4 *)(args.in + at);
 #pragma unroll
-        for (int v = 0; v < VECTORS / 32; v++) copy_16_async(buffer + (32 * v + lane) * 16, from + (32 * v + lane) * 16);
-        if (lane < VECTORS % 32) copy_16_async(buffer + (VECTORS / 32 * 32 + lane) * 16, from + (VECTORS / 32 * 32 + lane) * 16);
+        for (int v = 0; v < VECTORS / 32; v++) copy_async((uint4 *)buffer + 32 * v + lane, from + 32 * v + lane);
+        if (lane < VECTORS % 32) copy_async((uint4 *)buffer + VECTORS / 32 * 32 + lane, from + VECTORS / 32 * 32 + lane);
     }
 
     static __device__ __noinline__ void fetch_end(const Utf8Args &args, unsigned char *buffer, int64_t at, int lane) {
@@ -73,7 +51,7 @@ struct Utf8Counter {
         for (int v = lane; v < VECTORS; v += 32) {
             const int64_t from = at + 16 * v;
             if (from >= (int64_t)args.begin && from + 16 <= (int64_t)end)
-                copy_16_async(buffer + 16 * v, args.in + from);
+                copy_async((uint4 *)buffer + v, (const uint4 *)(args.in + from));
             else
                 ((uint4 *)buffer)[v] = load_some_bytes(args.in, from, args.begin, end);
         }
@@ -161,7 +139,7 @@ struct Utf8Counter {
         for (uint64_t group = first; group < end && !is_cut; group++) {
             if (group + AHEAD < end) fetch(buffers[(group + AHEAD - first) % BUFFERS], group + AHEAD);
             end_of_copies();
-            wait_for_copies<AHEAD>();
+            wait_for_groups<AHEAD>();
             __syncwarp(); /* the group is there, brought by all lanes */
             const bool inner = is_inner(args, group);
             const unsigned char *const text = buffers[(group - first) % BUFFERS] + 16;
