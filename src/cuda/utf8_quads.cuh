@@ -63,51 +63,54 @@ static __device__ __forceinline__ uint32_t code_up_to_3(uint32_t quad, uint32_t 
     return code;
 }
 
-/* n: the sum for three is negative, as a continuation stands where it takes a lead to be: so there are four. */
+/* Up to four bytes. All predicates are single bits, so that none waits for a sum: whether the byte before the last one is a lead, so that
+ * there are two, and whether the one before that is none, so that there are four. The sums have lost MARKS_OF_3. */
 static __device__ __forceinline__ uint32_t code_up_to_4(uint32_t quad, uint32_t one) {
     uint32_t code;
-    asm("{\n.reg .pred p, q, n;\n.reg .u32 t, u;\n"
-        "setp.ge.s32 p, %1, 0;\n"
-        "and.b32 t, %1, 0x400000;\n"
-        "setp.eq.u32 q, t, 0;\n"
-        "dp2a.hi.u32.u32 %0, %2, %1, %3;\n"
-        "dp2a.lo.u32.u32 t, %4, %1, %0;\n"
-        "@q mad.lo.u32 %0, t, %6, %5;\n"
-        "setp.lt.s32 n, %0, 0;\n"
-        "dp2a.hi.u32.u32 u, %2, %1, %7;\n"
-        "dp2a.lo.u32.u32 t, %2, %1, 0;\n"
-        "@n mad.lo.u32 %0, t, 4096, u;\n"
-        "@p shr.u32 %0, %1, 24;\n}"
+    asm("{\n.reg .pred ascii, two, four;\n.reg .u32 t, sum, higher;\n"
+        "setp.ge.s32 ascii, %1, 0;\n"
+        "and.b32 t, %1, 0x400000;\nsetp.ne.u32 two, t, 0;\n"
+        "and.b32 t, %1, 0x4000;\nsetp.eq.u32 four, t, 0;\n"
+        "dp2a.hi.u32.u32 sum, %2, %1, %3;\n"
+        "dp2a.lo.u32.u32 %0, %4, %1, sum;\n"
+        "dp2a.lo.u32.u32 higher, %2, %1, %5;\n"
+        "@four mad.lo.u32 %0, higher, 4096, sum;\n"
+        "@two mad.lo.u32 %0, sum, %7, %6;\n"
+        "@ascii shr.u32 %0, %1, 24;\n}"
         : "=&r"(code)
-        : "r"(quad), "r"(SIX_BITS), "r"(0 - MARKS_OF_2), "r"(SIX_HIGHER), "n"(MARKS_OF_2 - MARKS_OF_3), "r"(one), "r"(0 - MARKS_OF_4));
+        : "r"(quad), "r"(SIX_BITS), "r"(0 - MARKS_OF_3), "r"(SIX_HIGHER), "r"(0 - (MARKS_OF_4 - MARKS_OF_3) / 4096),
+          "n"(MARKS_OF_3 - MARKS_OF_2), "r"(one));
     return code;
+}
+
+/* The same to UTF-16. A sequence of four taken for one of three: if the quad ends with its last byte, no lead being in it, the lowest ten
+ * bits of the sum are the low surrogate's; if with its third one, the lead has the bit 10, and the sum is 10000 + (code >> 6). */
+static __device__ __forceinline__ uint32_t unit_up_to_4(uint32_t quad, uint32_t one) {
+    uint32_t unit;
+    asm("{\n.reg .pred ascii, two, low, high;\n.reg .u32 t, sum, of_low, of_high;\n"
+        "setp.ge.s32 ascii, %1, 0;\n"
+        "and.b32 t, %1, 0x400000;\nsetp.ne.u32 two, t, 0;\n"
+        "and.b32 t, %1, 0x4000;\nsetp.eq.u32 low, t, 0;\n"
+        "and.b32 t, %1, 0x1000;\nsetp.ne.u32 high, t, 0;\n"
+        "dp2a.hi.u32.u32 sum, %2, %1, %3;\n"
+        "dp2a.lo.u32.u32 %0, %4, %1, sum;\n"
+        "shr.u32 of_high, %0, 4;\n"
+        "lop3.b32 of_low, %0, 0x3FF, %5, 0xEA;\n"
+        "@high mad.lo.u32 %0, of_high, %8, %7;\n"
+        "@low mad.lo.u32 %0, of_low, %8, 0;\n"
+        "@two mad.lo.u32 %0, sum, %8, %6;\n"
+        "@ascii shr.u32 %0, %1, 24;\n}"
+        : "=&r"(unit)
+        : "r"(quad), "r"(SIX_BITS), "r"(0 - MARKS_OF_3), "r"(SIX_HIGHER), "r"(0xDC00), "n"(MARKS_OF_3 - MARKS_OF_2),
+          "n"(0xD800 - (0x10000 >> 4) - (0x10000 >> 10)), "r"(one));
+    return unit;
 }
 
 template <int LONGEST> static __device__ __forceinline__ uint32_t utf32_of_quad(uint32_t quad, uint32_t one) {
     return LONGEST == QUADS_UP_TO_2 ? code_up_to_2(quad) : LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : code_up_to_4(quad, one);
 }
-
-/* A sequence of four taken for one of three: its last three bytes give a negative sum, whose lowest ten bits are the low surrogate's; its
- * first three give 10000 + (code >> 6). */
-static __device__ __forceinline__ uint32_t surrogate_of_sum(uint32_t sum, uint32_t one) {
-    uint32_t unit;
-    asm("{\n.reg .pred n, b;\n.reg .u32 h, l;\n"
-        "setp.gt.u32 b, %1, 0xFFFF;\n"
-        "setp.lt.s32 n, %1, 0;\n"
-        "shr.u32 h, %1, 4;\n"
-        "lop3.b32 l, %1, 0x3FF, %4, 0xEA;\n"
-        "mov.u32 %0, %1;\n"
-        "@b mad.lo.u32 %0, h, %2, %3;\n"
-        "@n mad.lo.u32 %0, l, %2, 0;\n}"
-        : "=&r"(unit)
-        : "r"(sum), "r"(one), "n"(0xD800 - (0x10000 >> 4) - (0x10000 >> 10)), "r"(0xDC00));
-    return unit;
-}
-
 template <int LONGEST> static __device__ __forceinline__ uint32_t utf16_of_quad(uint32_t quad, uint32_t one) {
-    if (LONGEST == QUADS_UP_TO_2) return code_up_to_2(quad);
-    const uint32_t sum = code_up_to_3(quad, one);
-    return LONGEST == QUADS_UP_TO_4 ? surrogate_of_sum(sum, one) : sum;
+    return LONGEST == QUADS_UP_TO_2 ? code_up_to_2(quad) : LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : unit_up_to_4(quad, one);
 }
 
 /* ---- four units, a vector ---------------------------------------------------------------------------------------------------- */
