@@ -16,10 +16,10 @@
  *   If it HOLDS, and holds(args): the first STAGES waves are finished only when all of them are known; tile.total is then that of all
  *   tiles, total(args, rest, carry), and else 0. If it has_rest(args), finishers begin with count_rest(args, thread, nthreads), of which
  *   rest is the sum
- *   Or, if it CONVERTS: finishers count(args, chunk, place, local, lane) -> Value a chunk, too, and put(args, chunk, place, local, queue,
- *   lane) what becomes of it into a Queue in memory of their own, of up to QUEUED chunks; make_room(queue, value, lane) says whether there
- *   is room. store(args, queue, prefix, lane) takes the oldest out, when its prefix is known. The one reducer only adds up. Slots are given
- *   back after count() unless the chunk is needed, needs_chunk(local), in put(); so that SLOTS of them will do
+ *   Or, if it CONVERTS: finishers count(args, chunk, place, local, queue, lane) -> Value a chunk, too, and put(args, chunk, place, local,
+ *   queue, lane) what becomes of it into a Queue in memory of their own, of up to QUEUED chunks; make_room(queue, value, lane) says whether
+ *   there is room. store(args, queue, prefix, lane) takes the oldest out, when its prefix is known. The one reducer only adds up. Slots are
+ *   given back after count() unless the chunk is needed, needs_chunk(local), in put(); so that SLOTS of them will do
  *   and, unless it takes them from RingPlain:
  *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
  *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands

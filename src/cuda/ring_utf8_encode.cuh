@@ -5,9 +5,9 @@
  *   put     the bytes into the warp's queue (ring_queue.cuh), from a multiple of 16 on, as nobody knows yet where they belong
  *   store   when that is known: in vectors of the output, each from two of the queue's (utf8_shift.cuh)
  *
- * Kinds: ASCII; up to two bytes a unit, surrogates in pairs among them, as each is two bytes of four; up to three; from UTF-32 four. What
- * is ill-formed becomes U+FFFD in registers if it is to be replaced, and is counted so if it is to be removed. What is left, chunks at the
- * ends of the text, or with what is to be removed, or strict: any, unit by unit with a mask of those that count (utf8_encode.cuh).
+ * Kinds: ASCII; up to two bytes a unit, surrogates in pairs among them, as each is two bytes of four; up to three; from UTF-32 four; some
+ * removed. What is ill-formed becomes U+FFFD or nothing in registers. What is left, chunks at the ends of the text, and strict ones with
+ * errors: any, unit by unit with a mask of those that count (utf8_encode.cuh).
  *
  * Aggregates are as in the look-back pass, so strict conversion works alike: what lies behind an ill-formed unit counts nothing.
  * Cost: every unit in once, every byte out once. */
@@ -44,15 +44,16 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
                               QUEUED = STAGES - SLOTS - 1;
     struct Queue : RingQueue<WORK_NBYTES, QUEUED> {
-        unsigned expecting; /* count_utf16() */
-        __device__ __forceinline__ explicit Queue(unsigned char *s_memory) : RingQueue<WORK_NBYTES, QUEUED>(s_memory), expecting(0) {}
+        unsigned expecting, mending; /* count_utf16() */
+        __device__ __forceinline__ explicit Queue(unsigned char *s_memory)
+            : RingQueue<WORK_NBYTES, QUEUED>(s_memory), expecting(0), mending(0) {}
     };
     static constexpr bool LEAVES = true, CONVERTS = true;
     static_assert(WORK_NBYTES >= RING_QUEUE_FIRST + RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits");
     static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
     enum { EXPECTED = 8 };
-    enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, ANY };
+    enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, SOME_REMOVED, ANY };
     struct Local {
         Utf8Runs x;
         uint32_t around;
@@ -189,15 +190,29 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         }
     }
 
-    /* What is ill-formed has been replaced by U+FFFD. If it is to be removed, that was for the count only: so many bytes are too many. */
-    static __device__ __forceinline__ uint32_t hand_in_replaced(const Args &args, Utf8Replaced found, RingPlace place, int lane) {
-        hand_in_bad(found.number, found.least, place.first / UNIT, lane);
-        return args.replace ? 0 : 3 * __reduce_add_sync(ALL_LANES, found.number);
+    /* Where a chunk's first ill-formed unit is. */
+    static __device__ __noinline__ uint32_t first_bad(const Args &args, const uint4 *chunk, uint64_t first, uint32_t around, int lane) {
+        bool is_cut = false;
+#pragma unroll 1
+        for (unsigned run = 0; run < 2; run++) {
+            const uint32_t bad = look_at_any(args, chunk, first, run, around, is_cut, lane).bad;
+            const uint32_t least = run * CHUNK_UNITS / 2 + (uint32_t)lane * RUN_UNITS + (uint32_t)__ffs((int)bad) - 1;
+            if (__any_sync(ALL_LANES, bad != 0)) return bad != 0 ? least : UINT32_MAX;
+        }
+        return UINT32_MAX;
     }
 
-    static __device__ __forceinline__ Value without_removed(Local &local, Value nbytes, uint32_t removed) {
-        if (removed != 0) local.kind = ANY;
-        return nbytes - removed;
+    /* Ill-formed units that have been replaced or removed in registers. Where the first one is is asked only if it may be that of all. */
+    static __device__ __forceinline__ void hand_in_mended(const Args &args, const uint4 *chunk, RingPlace place, uint32_t number,
+                                                          uint32_t around, int lane) {
+        const uint64_t first = place.first / UNIT;
+        const bool asks = __any_sync(ALL_LANES, *(volatile unsigned long long *)&ring_utf8_found().error_at > first);
+        hand_in_bad(number, asks ? first_bad(args, chunk, first, around, lane) : UINT32_MAX, first, lane);
+    }
+
+    /* If units have been removed: does each run have the bytes that it needs? */
+    static __device__ __forceinline__ bool is_long_enough(const unsigned (&length)[2]) {
+        return !__any_sync(ALL_LANES, min(length[0], length[1]) < 4);
     }
 
     static __device__ __forceinline__ Value count_with_surrogates(Local &local, Utf8Surrogates found, int lane) {
@@ -210,9 +225,27 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return count_up_to_2<8>(x, lane);
     }
 
-    /* From UTF-16. expecting: for so many chunks more, not to ask first whether there are surrogates, as one before had some. */
-    static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local,
-                                                        unsigned &expecting, int lane) {
+    /* With surrogates that may be in no pairs. */
+    static __device__ __forceinline__ Value count_mended(const Args &args, const uint4 *chunk, RingPlace place, Local &local,
+                                                         unsigned &mending, int lane) {
+        const uint32_t number = mend_surrogates(local.x, local.around, !args.replace, lane);
+        const bool some = __any_sync(ALL_LANES, number != 0);
+        unsigned length[2];
+        mending = some ? EXPECTED : mending - 1;
+        measure_up_to_3<8>(length, local.x);
+        local.kind = args.replace || !some ? UP_TO_3 : SOME_REMOVED;
+        if (local.kind == SOME_REMOVED && !is_long_enough(length)) {
+            local.kind = ANY;
+            return count_any(args, chunk, place.first / UNIT, local.around, lane);
+        }
+        if (some) hand_in_mended(args, chunk, place, number, local.around, lane);
+        return place_runs(local.x, length, lane);
+    }
+
+    /* From UTF-16. expecting: for so many chunks more, not to ask first whether there are surrogates, as one before had some; mending: nor
+     * whether they are in pairs. */
+    static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
+                                                        int lane) {
         Utf8Runs &x = local.x;
         uint32_t any = 0;
 #pragma unroll
@@ -224,22 +257,19 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
             mark_up_to_2<8>(x);
             return count_up_to_2<8>(x, lane);
         }
-        if (inner && expecting-- == 0) {
+        if (inner && queue.expecting-- == 0) {
             local.kind = UP_TO_3;
-            expecting = 0;
+            queue.expecting = 0;
             if (!__any_sync(ALL_LANES, mark_up_to_3<8>(x))) return count_up_to_3<8>(x, lane);
-            expecting = EXPECTED;
+            queue.expecting = EXPECTED;
         }
         local.around = units_around(args, chunk, x.word[0][0] & 0xFFFF, x.word[1][7] >> 16, place, lane);
-        uint32_t removed = 0;
-#pragma unroll 1
-        for (bool again = false; inner; again = true) {
+        if (inner && queue.mending == 0) {
             const Utf8Surrogates found = encode_surrogates(x, local.around, lane);
-            if (__all_sync(ALL_LANES, found.in_pairs)) return without_removed(local, count_with_surrogates(local, found, lane), removed);
-            if (args.strict || again) break;
+            if (__all_sync(ALL_LANES, found.in_pairs)) return count_with_surrogates(local, found, lane);
             load_runs(args, chunk, x, lane);
-            removed = hand_in_replaced(args, replace_unpaired(x, local.around, lane), place, lane);
         }
+        if (inner && !args.strict) return count_mended(args, chunk, place, local, queue.mending, lane);
         local.kind = ANY;
         return count_any(args, chunk, place.first / UNIT, local.around, lane);
     }
@@ -250,21 +280,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         for (int i = 0; i < 8; i++) x.word[i % 2][i / 2] = __byte_perm(x.word[i % 2][i / 2 * 2], x.word[i % 2][i / 2 * 2 + 1], 0x5410);
     }
 
-    /* Puts U+FFFD in the place of what is no code point; the most of a lane's units then. */
-    static __device__ __forceinline__ Utf8Replaced replace_odd(Utf8Runs &x, uint32_t &most, int lane) {
-        Utf8Replaced found = {0, UINT32_MAX};
-        most = 0;
-#pragma unroll
-        for (int i = 15; i >= 0; i--) {
-            uint32_t &code = x.word[i / 8][i % 8];
-            if (EncodeRow<4>::is_odd(code)) {
-                code = 0xFFFD;
-                found.number++;
-                found.least = (uint32_t)(256 * (i / 8) + 8 * lane + i % 8);
-            }
-            most = max(most, code);
-        }
-        return found;
+    static __device__ __forceinline__ Value count_up_to_4(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
+        unsigned length[2];
+        mark_up_to_4(local.x);
+        if (local.kind == SOME_REMOVED) leave_out_nothings(local.x);
+        measure_up_to_4(length, local.x);
+        if (local.kind == UP_TO_4 || is_long_enough(length)) return place_runs(local.x, length, lane);
+        local.kind = ANY;
+        return count_any(args, chunk, place.first / UNIT, 0, lane);
     }
 
     static __device__ __forceinline__ Value count_utf32(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
@@ -280,14 +303,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
 #pragma unroll
             for (int i = 0; i < 16; i++) past = min(past, x.word[i / 8][i % 8] - 0xD800);
             const bool odd = __any_sync(ALL_LANES, past < 0x800 || most > 0x10FFFF);
-            uint32_t removed = 0;
-            if (odd && !args.strict) removed = hand_in_replaced(args, replace_odd(x, most, lane), place, lane);
             if (!odd || !args.strict) {
-                local.kind = UP_TO_3;
-                if (!__any_sync(ALL_LANES, most >= 0x10000))
-                    return pack_runs(x), mark_up_to_3<4>(x), without_removed(local, count_up_to_3<4>(x, lane), removed);
-                local.kind = UP_TO_4;
-                return without_removed(local, count_up_to_4(x, lane), removed);
+                uint32_t number = 0;
+                if (odd) number = mend_codes(x, most, args.replace ? 0xFFFD : UTF8_NOTHING);
+                local.kind = odd && !args.replace ? SOME_REMOVED : __any_sync(ALL_LANES, most >= 0x10000) ? UP_TO_4 : UP_TO_3;
+                const Value nbytes = local.kind == UP_TO_3 ? (pack_runs(x), mark_up_to_3<4>(x), count_up_to_3<4>(x, lane))
+                                                           : count_up_to_4(args, chunk, place, local, lane);
+                if (odd && local.kind != ANY) hand_in_mended(args, chunk, place, number, 0, lane);
+                return nbytes;
             }
         }
         local.kind = ANY;
@@ -299,7 +322,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         load_runs(args, chunk, local.x, lane);
         local.around = 0;
         if constexpr (UNIT == 2)
-            return count_utf16(args, chunk, place, local, queue.expecting, lane);
+            return count_utf16(args, chunk, place, local, queue, lane);
         else
             return count_utf32(args, chunk, place, local, lane);
     }
@@ -334,9 +357,13 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         else if (local.kind == UP_TO_2)
             put_up_to_2<WORDS>(to, local.x, lane);
         else if (local.kind == UP_TO_3)
-            put_up_to_3<WORDS>(to, local.x, lane);
+            put_up_to_3<WORDS, false>(to, local.x, lane);
+        else if (UNIT == 2 && local.kind == SOME_REMOVED)
+            put_up_to_3<WORDS, true>(to, local.x, lane);
+        else if (UNIT == 4 && local.kind == SOME_REMOVED)
+            put_up_to_4<true>(to, local.x, lane);
         else if (UNIT == 4 && local.kind == UP_TO_4)
-            put_up_to_4(to, local.x, lane);
+            put_up_to_4<false>(to, local.x, lane);
         else
             put_any(args, chunk, place.first / UNIT, local.around, stage, lane);
         __syncwarp(); /* the bytes are there */

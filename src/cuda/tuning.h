@@ -151,6 +151,6 @@ static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool waits) {
 }
 enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
-static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 4ull) << 20; }
+static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 6ull) << 19; }
 
 #endif

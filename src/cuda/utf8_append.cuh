@@ -9,18 +9,21 @@
  * that lies in it too stores it anew. What a string has beyond its length does no harm for the same reason. The word in which a run begins
  * is kept back; in the end lanes hand their tails to the next lane, which stores it.
  *
- * Every lane's run has at least four bytes, so that no word belongs to three of them. Cost: 7 operations a string. */
+ * Every lane's run has at least four bytes, so that no word belongs to three of them. Cost: 7 operations a string, four of which are the
+ * multiply-add unit's. */
 #ifndef UPSWEEP_CUDA_UTF8_APPEND_CUH
 #define UPSWEEP_CUDA_UTF8_APPEND_CUH
 
 #include "async.cuh"
 #include "block.cuh"
+#include "utf8_rules.cuh"
 
 static __device__ __forceinline__ void store_shared(unsigned at, uint32_t word) {
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
 }
 
-struct Utf8Appender {
+/* SOME_EMPTY: strings may be empty. */
+template <bool SOME_EMPTY> struct Utf8Appender {
     unsigned at;    /* address in shared memory of the next byte */
     unsigned start; /* of the first one */
     uint32_t tail;  /* the last four bytes, the last one highest */
@@ -28,34 +31,18 @@ struct Utf8Appender {
 
     __device__ __forceinline__ explicit Utf8Appender(unsigned address) : at(address), start(address), tail(0), head(0) {}
 
-    /* The word that holds byte `at`, if the tail is followed by `next`. */
-    __device__ __forceinline__ uint32_t joined(uint32_t next) const { return __funnelshift_l(tail, next, at * 8); }
-
-    /* before: the run has at least so many bytes by now, a constant after unrolling. */
-    __device__ __forceinline__ void put(uint32_t word, int before) {
+    /* A string of up to four bytes, the first one lowest. before: if no string is empty, at least so many bytes are before it; 0 for the
+     * first one. A constant after unrolling. */
+    __device__ __forceinline__ void append(uint32_t string, unsigned nbytes, int before, uint32_t one) {
         const unsigned place = at & ~3u;
-        if (before >= 4 || (before > 0 && place > start))
-            store_shared(place, word);
-        else
+        const uint32_t word = __funnelshift_l(tail, string, at * 8); /* what lies there, if the tail is followed by the string */
+        const bool is_head = before == 0 || ((SOME_EMPTY || before < 4) && place <= start);
+        if (is_head)
             head = word;
-    }
-
-    /* A string of up to four bytes, the first one lowest. */
-    __device__ __forceinline__ void append(uint32_t string, unsigned nbytes, int before) {
-        put(joined(string), before);
+        else if (!SOME_EMPTY || nbytes > 0) /* there may be nothing of this run there, and nothing to come */
+            store_shared(place, word);
         tail = __funnelshift_rc(tail, string, nbytes * 8);
-        at += nbytes;
-    }
-
-    /* One of two to six. near_end: less than four bytes may come after it. Before that, a word more is stored than it may reach: there will
-     * be bytes for it, and then that word is the next lane's head at most. */
-    __device__ __forceinline__ void append_long(uint32_t string, uint32_t more, unsigned nbytes, int before, bool near_end) {
-        const unsigned next = (at & ~3u) + 4;
-        put(joined(string), before);
-        if (!near_end || at + nbytes > next) store_shared(next, __funnelshift_l(string, more, at * 8));
-        const uint32_t short_tail = __funnelshift_rc(tail, string, nbytes * 8);
-        tail = nbytes > 4 ? __funnelshift_r(string, more, nbytes * 8) : short_tail;
-        at += nbytes;
+        at = multiply_add(nbytes, one, at);
     }
 
     /* By all lanes, when all have appended: before: the tail of the lane before this one. */

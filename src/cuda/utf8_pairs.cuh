@@ -1,21 +1,22 @@
-/* utf8_pairs.cuh: two code units of up to FFFF, in the halves of a word, to UTF-8 at once.
+/* utf8_pairs.cuh: two code units of up to FFFF, in the halves of a word, to UTF-8 at once; and code points of up to 10FFFF one by one.
  *
  *     word           0041 20AC                    unit a in the lower half, unit b in the upper one
  *     marks          00 00 FF FF                  a byte each: a has 2 bytes or more, 3; b has 2 or more, 3: as numbers, 0 or -1
- *     leads          41 .. | E2 82                the first two bytes of both
- *     last           .. | AC                      the third one, if there are three
- *     string         41 E2 82 AC                  by a byte permutation, whose selector depends on a's length alone
+ *     lead           41 .. | E2 ..                the first bytes of both
+ *     rest           .. .. | AC 82                the last ones, and those before them, if they have so many
+ *     strings        41; E2 82 AC                 by byte permutations, whose selectors depend on the lengths
  *
  * All of it are operations on both halves, and sums of marks with weights (dp4a, dp2a), which the multiply-add unit does: a selector, too,
- * is such a sum. Halves of a pair of surrogates have two bytes each: a *code* of twelve bits is put in place of the unit, for which the
- * rule of two bytes gives just what a surrogate's half of the four bytes is. Cost, in operations a unit: 5 for two bytes at most, 11 for
- * three, 8 more with surrogates; and as many again to append them (utf8_append.cuh). */
+ * is such a sum. Halves of a pair of surrogates have two bytes each: a *code* of fourteen bits is put in place of the unit, for which the
+ * rule of two bytes gives just what a surrogate's half of the four bytes is. Where units of up to two bytes are alone, both go into one
+ * string. Cost, in operations of the integer unit a unit: 3 for two bytes at most, 6 for three, 6 more with surrogates, 8 for code points;
+ * half as many of the multiply-add unit; and to append them (utf8_append.cuh). */
 #ifndef UPSWEEP_CUDA_UTF8_PAIRS_CUH
 #define UPSWEEP_CUDA_UTF8_PAIRS_CUH
 
 #include "utf8_append.cuh"
 
-/* As __byte_perm(), but 8 added to the number of a byte is for its sign: 00 or FF. */
+/* As __byte_perm(), but 8 added to the number of a byte is for its sign: 00 or FF. And without the operation that rules that out. */
 static __device__ __forceinline__ uint32_t permute(uint32_t x, uint32_t y, uint32_t selector) {
     uint32_t r;
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(y), "r"(selector));
@@ -28,82 +29,115 @@ static __device__ __forceinline__ uint32_t and_or(uint32_t x, uint32_t mask, uin
     asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(r) : "r"(x), "r"(mask), "r"(bits));
     return r;
 }
-static __device__ __forceinline__ uint32_t and_xor(uint32_t x, uint32_t mask, uint32_t bits) {
-    uint32_t r;
-    asm("lop3.b32 %0, %1, %2, %3, 0x6A;" : "=r"(r) : "r"(x), "r"(mask), "r"(bits));
-    return r;
-}
 static __device__ __forceinline__ uint32_t choose(uint32_t mask, uint32_t x, uint32_t y) {
     uint32_t r;
     asm("lop3.b32 %0, %1, %2, %3, 0xCA;" : "=r"(r) : "r"(mask), "r"(x), "r"(y)); /* (x & mask) | (y & ~mask) */
     return r;
 }
 
-#define MARK_WEIGHT(n) ((uint32_t)(uint8_t)(-(n)) * 0x01010101u)
+#define MINUS_ALL 0xFFFFFFFFu /* weights of marks */
 
-/* ---- units of one or two bytes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- units of one or two bytes ---------------------------------------------------------------------------------------------- */
 
 /* Of units below 800. The second and the fourth byte are -1: each unit has a byte at least. So the sum of all four is minus the length. */
-static __device__ __forceinline__ uint32_t marks_up_to_2(uint32_t word) { return permute(word + 0x7F807F80, ~0u, 0x4B49); }
-
-static __device__ __forceinline__ unsigned length_up_to_2(uint32_t marks, unsigned sum) {
-    return (unsigned)__dp4a((int)marks, (int)MARK_WEIGHT(1), (int)sum);
+static __device__ __forceinline__ uint32_t marks_up_to_2(uint32_t word, uint32_t one) {
+    return permute(multiply_add(word, one, 0x7F807F80), ~0u, 0x4B49);
 }
 
+static __device__ __forceinline__ unsigned length_up_to_2(uint32_t marks, unsigned sum) {
+    return (unsigned)__dp4a((int)marks, (int)MINUS_ALL, (int)sum);
+}
+
+/* The sum of a lead carries only in a low surrogate's code, which has zeros above to take that. */
 static __device__ __forceinline__ uint32_t string_up_to_2(uint32_t word, uint32_t marks) {
-    const uint32_t lead = choose(marks, word >> 6 ^ 0x00C000C0, word), last = and_or(word, 0x3F3F3F3F, 0x80808080);
+    const uint32_t lead = choose(marks, (word >> 6) + 0x00C000C0, word), last = and_or(word, 0x3F3F3F3F, 0x80808080);
     const uint32_t selector = (uint32_t)__dp2a_lo(0x03E0, (int)marks, 0x6620); /* 6240 if a has two bytes */
-    return __byte_perm(lead, last, selector);
+    return permute(lead, last, selector);
 }
 
 /* ---- units of any length ----------------------------------------------------------------------------------------------------- */
 
-/* Units with their lowest bit lost, so that sums stay in their halves: one is at least 2 * n if bit 15 of its half of at_least(, n) is set.
- */
-static __device__ __forceinline__ uint32_t halved(uint32_t word) { return word >> 1 & 0x7FFF7FFF; }
-static __device__ __forceinline__ uint32_t at_least(uint32_t halved, uint32_t n) { return halved + (0x8000 - n) * 0x10001; }
+/* Bits 15 and 31 tell whether units that are no more than 7FFF are at least n. */
+static __device__ __forceinline__ uint32_t at_least(uint32_t word, uint32_t n, uint32_t one) {
+    return multiply_add(word, one, (0x8000 - n) * 0x10001);
+}
+static __device__ __forceinline__ uint32_t up_to_7fff(uint32_t word) { return __vminu2(word, 0x7FFF7FFF); }
 
 /* The sum of all four is minus what the units' lengths exceed two. */
 static __device__ __forceinline__ uint32_t marks_up_to_3(uint32_t is_2, uint32_t is_3) { return permute(is_2, is_3, 0xFBD9); }
 
+/* Of units that are left out: as if they had no byte. */
+#define MARKS_OF_NONE 0x01000100u
+
 static __device__ __forceinline__ unsigned length_up_to_3(uint32_t marks, unsigned sum) {
-    return (unsigned)__dp4a((int)marks, (int)MARK_WEIGHT(1), (int)sum);
+    return (unsigned)__dp4a((int)marks, (int)MINUS_ALL, (int)sum);
 }
+
+/* Of unit a alone, and of unit b. */
+static __device__ __forceinline__ unsigned length_of_a(uint32_t marks) { return (unsigned)__dp4a((int)marks, 0x0000FFFF, 1); }
+static __device__ __forceinline__ unsigned length_of_b(uint32_t marks) { return (unsigned)__dp4a((int)marks, (int)0xFFFF0000, 1); }
 
 /* As if they were marks_up_to_2(), if no unit has three. */
 static __device__ __forceinline__ uint32_t marks_without_3(uint32_t marks) { return marks | 0xFF00FF00; }
 
 struct Utf8Strings {
-    uint32_t first, second; /* bytes 0..3, 4..5 */
+    uint32_t a, b;
 };
 
-static __device__ __forceinline__ Utf8Strings string_up_to_3(uint32_t word, uint32_t marks) {
+static __device__ __forceinline__ Utf8Strings strings_up_to_3(uint32_t word, uint32_t marks) {
     const uint32_t is_2 = permute(marks, marks, 0x2200), is_3 = permute(marks, marks, 0x3311);
-    const uint32_t of_2 = and_xor(word >> 6, 0x00FF00FF, and_or(word << 8, 0x3F003F00, 0x80C080C0));
-    const uint32_t of_3 = and_or(word >> 12, 0x000F000F, and_or(word << 2, 0x3F003F00, 0x80E080E0));
-    const uint32_t leads = choose(is_3, of_3, choose(is_2, of_2, word)), last = and_or(word, 0x3F3F3F3F, 0x80808080);
-    const uint32_t first = (uint32_t)__dp2a_lo(0x0E003110, (int)marks, 0x6320);     /* 6320, 3210, 2410 for one, two, three bytes of a */
-    const uint32_t second = (uint32_t)__dp2a_lo((int)0xFFA30000, (int)marks, 0x06); /* 06, 06, 63 */
-    return {__byte_perm(leads, last, first), __byte_perm(leads, last, second)};
+    const uint32_t lead_2 = ((word & 0x3FFF3FFF) >> 6) + 0x00C000C0; /* room for what a sum carries, before the upper half */
+    const uint32_t lead_3 = and_or(word >> 12, 0x000F000F, 0x00E000E0);
+    const uint32_t lead = choose(is_3, lead_3, choose(is_2, lead_2, word));
+    const uint32_t rest = and_or(choose(0x00FF00FF, word, word << 2), 0x3F3F3F3F, 0x80808080);
+    const uint32_t selector_a = (uint32_t)__dp4a((int)marks, 0x0000F000, 0x440);      /* 440, or 450 for three bytes */
+    const uint32_t selector_b = (uint32_t)__dp4a((int)marks, (int)0xF0000000, 0x662); /* 662, or 672 */
+    return {permute(lead, rest, selector_a), permute(lead, rest, selector_b)};
 }
 
 /* ---- surrogates -------------------------------------------------------------------------------------------------------------- */
 
-/* Bits 15 and 31 tell of both units; the other bits mean nothing. */
-static __device__ __forceinline__ uint32_t surrogates_of(uint32_t halved) {
-    return at_least(halved, 0xD800 / 2) & ~at_least(halved, 0xE000 / 2);
+/* Units less D800, and no more than 7FFF: less than 400 of high surrogates, less than 800 of any. */
+static __device__ __forceinline__ uint32_t from_d800(uint32_t word) { return __viaddmin_u16x2(word, 0x28002800, 0x7FFF7FFF); }
+
+/* In bits 15 and 31. */
+static __device__ __forceinline__ uint32_t no_highs(uint32_t from_d800, uint32_t one) { return at_least(from_d800, 0x400, one); }
+static __device__ __forceinline__ uint32_t no_surrogates(uint32_t from_d800, uint32_t one) { return at_least(from_d800, 0x800, one); }
+
+/* Masks of whole halves from these bits. */
+static __device__ __forceinline__ uint32_t spread(uint32_t bits) { return permute(bits, bits, 0xBB99); }
+
+/* In each half: what the unit before it has, or the one behind it. */
+static __device__ __forceinline__ uint32_t of_units_before(uint32_t before, uint32_t word) { return __funnelshift_l(before, word, 16); }
+static __device__ __forceinline__ uint32_t of_units_behind(uint32_t word, uint32_t behind) { return __funnelshift_r(word, behind, 16); }
+
+/* Codes: F0 80, and the highest 11 bits of the code point, 10000 included; 80 80, and the lowest twelve. Both from units less D800, a low
+ * surrogate's with the high one's before it. Bits 14 and 15 mean nothing. */
+static __device__ __forceinline__ uint32_t codes_of_highs(uint32_t from_d800) { return (from_d800 >> 2) + 0x0C100C10; }
+static __device__ __forceinline__ uint32_t codes_of_lows(uint32_t from_d800, uint32_t units_before, uint32_t one) {
+    return multiply_add(units_before & 0x00030003, 0x400, multiply_add(from_d800, one, 0x2C002C00));
 }
-static __device__ __forceinline__ uint32_t highs_of(uint32_t word, uint32_t surrogates) { return surrogates & ~(word << 5); }
 
-/* In each half: what the unit before it has. */
-static __device__ __forceinline__ uint32_t shifted_by_a_unit(uint32_t before, uint32_t word) { return __funnelshift_l(before, word, 16); }
+/* ---- code points of up to 10FFFF --------------------------------------------------------------------------------------------- */
 
-/* Codes for the surrogates of a word, all in pairs. before: the word before it; highs: where highs are, lows: where lows. */
-static __device__ __forceinline__ uint32_t codes_of_surrogates(uint32_t before, uint32_t word, uint32_t highs, uint32_t lows) {
-    const uint32_t of_high = (word >> 2 & 0x00FF00FF) + 0x0C100C10;
-    const uint32_t of_low = and_or(shifted_by_a_unit(before, word) << 10, 0x0C000C00, and_or(word, 0x03FF03FF, 0x10001000));
-    return choose(permute(highs, highs, 0xBB99), of_high, choose(permute(lows, lows, 0xBB99), of_low, word));
+/* Three marks, of the bytes that a code point below 80000000 has beyond the first one; the fourth byte means nothing. */
+static __device__ __forceinline__ uint32_t marks_up_to_4(uint32_t code, uint32_t one) {
+    const uint32_t is_2 = multiply_add(code, one, 0x80000000u - 0x80), is_3 = multiply_add(code, one, 0x80000000u - 0x800);
+    return permute(permute(is_2, is_3, 0xFB), multiply_add(code, one, 0x80000000u - 0x10000), 0xF10);
+}
+
+#define MARKS_OF_NONE_UP_TO_4 1u
+
+static __device__ __forceinline__ unsigned length_up_to_4(uint32_t marks, unsigned sum) {
+    return (unsigned)__dp4a((int)marks, 0x00FFFFFF, (int)sum);
+}
+
+/* Six bits a byte, from which all leads and continuations are made: the selector is 4, 5, 16 or 127. */
+static __device__ __forceinline__ uint32_t string_up_to_4(uint32_t code, uint32_t marks) {
+    const uint32_t fields = choose(0x003FFFFF, choose(0x00003FFF, choose(0x0000007F, code, code << 2), code << 4), code << 6);
+    const uint32_t leads = and_or(fields, 0x3F3F3F7F, 0xF0E0C000), others = and_or(fields, 0x3F3F3F3F, 0x80808080);
+    const uint32_t selector = (uint32_t)__dp2a_hi((int)0x0000FEEF, (int)marks, __dp2a_lo((int)0xFFEFFFFF, (int)marks, 4));
+    return permute(others, leads, selector);
 }
 
 #endif

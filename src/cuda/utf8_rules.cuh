@@ -24,6 +24,13 @@ static __device__ __forceinline__ uint32_t opaque_one() {
     return one;
 }
 
+/* By the multiply-add unit, which idles where the integer unit is what limits: a sum, if `by` is opaque_one(). */
+static __device__ __forceinline__ uint32_t multiply_add(uint32_t x, uint32_t by, uint32_t added) {
+    uint32_t r;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(by), "r"(added));
+    return r;
+}
+
 /* ---- planes ------------------------------------------------------------------------------------------------------------------ */
 
 struct BitPlanes {

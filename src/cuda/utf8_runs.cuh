@@ -16,7 +16,7 @@ enum { UTF8_RUN_WORDS = 8 };
 
 struct Utf8Runs {
     uint32_t word[2][UTF8_RUN_WORDS];  /* two units, or a code point of UTF-32 */
-    uint32_t marks[2][UTF8_RUN_WORDS]; /* utf8_pairs.cuh; or by how much the code point is longer than a byte */
+    uint32_t marks[2][UTF8_RUN_WORDS]; /* utf8_pairs.cuh */
     uint32_t first, second;            /* where the runs' bytes go */
 };
 
@@ -30,7 +30,8 @@ static __device__ __forceinline__ uint32_t place_runs(Utf8Runs &x, const unsigne
 }
 
 /* By all lanes: the words that two lanes share. */
-static __device__ __forceinline__ void close_runs(const Utf8Appender &first, const Utf8Appender &second, int lane) {
+template <bool SOME_EMPTY>
+static __device__ __forceinline__ void close_runs(const Utf8Appender<SOME_EMPTY> &first, const Utf8Appender<SOME_EMPTY> &second, int lane) {
     const uint32_t tails[2] = {__shfl_sync(ALL_LANES, first.tail, (lane + 31) % 32), __shfl_sync(ALL_LANES, second.tail, (lane + 31) % 32)};
     __syncwarp();          /* what a lane has stored past its run, before the next one's head */
     first.close(tails[0]); /* the first lane's begins with a word: there is nothing before it */
@@ -38,12 +39,12 @@ static __device__ __forceinline__ void close_runs(const Utf8Appender &first, con
     if (lane == 31) second.close_last();
 }
 
-/* ---- units of one or two bytes, and surrogates' codes
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- units of one or two bytes, and surrogates' codes ------------------------------------------------------------------------ */
 
 template <int WORDS> static __device__ __forceinline__ void mark_up_to_2(Utf8Runs &x) {
+    const uint32_t one = opaque_one();
 #pragma unroll
-    for (int i = 0; i < 2 * WORDS; i++) x.marks[i % 2][i / 2] = marks_up_to_2(x.word[i % 2][i / 2]);
+    for (int i = 0; i < 2 * WORDS; i++) x.marks[i % 2][i / 2] = marks_up_to_2(x.word[i % 2][i / 2], one);
 }
 
 template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_2(Utf8Runs &x, int lane) {
@@ -54,44 +55,55 @@ template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_2(Ut
 }
 
 template <int WORDS> static __device__ __forceinline__ void put_up_to_2(unsigned stage, const Utf8Runs &x, int lane) {
-    Utf8Appender to[2] = {Utf8Appender(stage + x.first), Utf8Appender(stage + x.second)};
+    Utf8Appender<false> to[2] = {Utf8Appender<false>(stage + x.first), Utf8Appender<false>(stage + x.second)};
+    const uint32_t one = opaque_one();
 #pragma unroll
     for (int j = 0; j < WORDS; j++) {
 #pragma unroll
-        for (int r = 0; r < 2; r++) to[r].append(string_up_to_2(x.word[r][j], x.marks[r][j]), length_up_to_2(x.marks[r][j], 0), 2 * j);
+        for (int r = 0; r < 2; r++) to[r].append(string_up_to_2(x.word[r][j], x.marks[r][j]), length_up_to_2(x.marks[r][j], 0), 2 * j, one);
     }
     close_runs(to[0], to[1], lane);
 }
 
 /* ---- units of up to FFFF, or surrogates' codes ------------------------------------------------------------------------------- */
 
-template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_3(Utf8Runs &x, int lane) {
-    unsigned length[2] = {2 * WORDS, 2 * WORDS};
+/* From marks: how long this lane's runs become. */
+template <int WORDS> static __device__ __forceinline__ void measure_up_to_3(unsigned (&length)[2], const Utf8Runs &x) {
+    length[0] = length[1] = 2 * WORDS;
 #pragma unroll
     for (int i = 0; i < 2 * WORDS; i++) length[i % 2] = length_up_to_3(x.marks[i % 2][i / 2], length[i % 2]);
+}
+
+template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_3(Utf8Runs &x, int lane) {
+    unsigned length[2];
+    measure_up_to_3<WORDS>(length, x);
     return place_runs(x, length, lane);
 }
 
 /* Marks units as if there were no surrogates. Returns whether this lane has any. */
 template <int WORDS> static __device__ __forceinline__ bool mark_up_to_3(Utf8Runs &x) {
-    uint32_t surrogates = 0;
+    const uint32_t one = opaque_one();
+    uint32_t least = 0xFFFFFFFF; /* less D800 */
 #pragma unroll
     for (int i = 0; i < 2 * WORDS; i++) {
-        const uint32_t half = halved(x.word[i % 2][i / 2]);
-        x.marks[i % 2][i / 2] = marks_up_to_3(at_least(half, 0x40), at_least(half, 0x400));
-        surrogates |= surrogates_of(half);
+        const uint32_t word = x.word[i % 2][i / 2], unit = up_to_7fff(word);
+        x.marks[i % 2][i / 2] = marks_up_to_3(at_least(unit, 0x80, one), at_least(unit, 0x800, one));
+        least = __viaddmin_u16x2(word, 0x28002800, least);
     }
-    return (surrogates & 0x80008000) != 0;
+    return (least & 0xFFFF) < 0x800 || least >> 16 < 0x800;
 }
 
-template <int WORDS> static __device__ __forceinline__ void put_up_to_3(unsigned stage, const Utf8Runs &x, int lane) {
-    Utf8Appender to[2] = {Utf8Appender(stage + x.first), Utf8Appender(stage + x.second)};
+template <int WORDS, bool SOME_EMPTY> static __device__ __forceinline__ void put_up_to_3(unsigned stage, const Utf8Runs &x, int lane) {
+    typedef Utf8Appender<SOME_EMPTY> Appender;
+    Appender to[2] = {Appender(stage + x.first), Appender(stage + x.second)};
+    const uint32_t one = opaque_one();
 #pragma unroll
     for (int j = 0; j < WORDS; j++) {
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            const Utf8Strings s = string_up_to_3(x.word[r][j], x.marks[r][j]);
-            to[r].append_long(s.first, s.second, length_up_to_3(x.marks[r][j], 2), 2 * j, j >= WORDS - 2);
+            const Utf8Strings s = strings_up_to_3(x.word[r][j], x.marks[r][j]);
+            to[r].append(s.a, length_of_a(x.marks[r][j]), 2 * j, one);
+            to[r].append(s.b, length_of_b(x.marks[r][j]), 2 * j + 1, one);
         }
     }
     close_runs(to[0], to[1], lane);
@@ -99,97 +111,130 @@ template <int WORDS> static __device__ __forceinline__ void put_up_to_3(unsigned
 
 /* ---- surrogates -------------------------------------------------------------------------------------------------------------- */
 
+/* The words beside a lane's runs. around: in lane 0 the unit before the chunk, in lane 31 the one behind it, if they may be halves of
+ * pairs. */
+static __device__ __forceinline__ void words_before(uint32_t (&before)[2], const Utf8Runs &x, uint32_t around, int lane) {
+    const uint32_t left[2] = {__shfl_sync(ALL_LANES, x.word[0][7], (lane + 31) % 32),
+                              __shfl_sync(ALL_LANES, x.word[1][7], (lane + 31) % 32)};
+    before[0] = lane == 0 ? around << 16 : left[0];
+    before[1] = lane == 0 ? left[0] : left[1];
+}
+static __device__ __forceinline__ void words_behind(uint32_t (&behind)[2], const Utf8Runs &x, uint32_t around, int lane) {
+    const uint32_t right[2] = {__shfl_sync(ALL_LANES, x.word[0][0], (lane + 1) % 32),
+                               __shfl_sync(ALL_LANES, x.word[1][0], (lane + 1) % 32)};
+    behind[0] = lane == 31 ? right[1] : right[0];
+    behind[1] = lane == 31 ? around : right[1];
+}
+
 struct Utf8Surrogates {
     bool in_pairs; /* as far as this lane sees: that a high one at its end is so is for the next lane to see */
     bool beside_3; /* there are units of three bytes, too */
 };
 
-/* Marks units and puts codes in the place of surrogates. around: in lane 0 the unit before the chunk, in lane 31 the one behind it, if they
- * may be halves of pairs. */
+/* Marks units and puts codes in the place of surrogates, if all of them are in pairs. */
 static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, uint32_t around, int lane) {
-    const uint32_t left[2] = {__shfl_sync(ALL_LANES, x.word[0][7], (lane + 31) % 32),
-                              __shfl_sync(ALL_LANES, x.word[1][7], (lane + 31) % 32)};
-    uint32_t before[2] = {lane == 0 ? around << 16 : left[0], lane == 0 ? left[0] : left[1]}; /* the word before; and its highs */
-    uint32_t open[2], odd = 0, of_3 = 0;
+    const uint32_t one = opaque_one();
+    uint32_t before[2], odd = 0, of_3 = 0;
+    words_before(before, x, around, lane);
 #pragma unroll
-    for (int r = 0; r < 2; r++) open[r] = highs_of(before[r], surrogates_of(halved(before[r])));
+    for (int r = 0; r < 2; r++) before[r] = from_d800(before[r]);
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const uint32_t word = x.word[i % 2][i / 2], half = halved(word), either = surrogates_of(half), highs = highs_of(word, either);
-        const uint32_t lows = shifted_by_a_unit(open[i % 2], highs);
-        odd |= either ^ highs ^ lows;
-        const uint32_t is_3 = at_least(half, 0x400) & ~either;
+        uint32_t &word = x.word[i % 2][i / 2];
+        const uint32_t unit = up_to_7fff(word), past = from_d800(word), past_before = of_units_before(before[i % 2], past);
+        const uint32_t no_high = no_highs(past, one), neither = no_surrogates(past, one), no_high_before = no_highs(past_before, one);
+        const uint32_t is_3 = at_least(unit, 0x800, one) & neither;
+        odd |= (no_high & ~neither) ^ ~no_high_before;
         of_3 |= is_3;
-        x.marks[i % 2][i / 2] = marks_up_to_3(at_least(half, 0x40), is_3);
-        x.word[i % 2][i / 2] = codes_of_surrogates(before[i % 2], word, highs, lows);
-        before[i % 2] = word;
-        open[i % 2] = highs;
+        x.marks[i % 2][i / 2] = marks_up_to_3(at_least(unit, 0x80, one), is_3);
+        word = choose(spread(no_high_before), word, codes_of_lows(past, past_before, one));
+        word = choose(spread(no_high), word, codes_of_highs(past));
+        before[i % 2] = past;
     }
-    const bool open_end = lane == 31 && open[1] >> 31 != 0 && around >> 10 != 0xDC00 >> 10;
+    const bool open_end = lane == 31 && before[1] >> 16 < 0x400 && around >> 10 != 0xDC00 >> 10;
     return {(odd & 0x80008000) == 0 && !open_end, (of_3 & 0x80008000) != 0};
 }
 
-/* Bits 15 and 31: of high surrogates; 14 and 30: of low ones. */
-static __device__ __forceinline__ uint32_t surrogate_flags(uint32_t word) {
-    const uint32_t either = surrogates_of(halved(word)), highs = highs_of(word, either);
-    return (highs & 0x80008000) | (either & ~highs & 0x80008000) >> 1;
-}
+/* Bits 15 and 31: of low surrogates. */
+static __device__ __forceinline__ uint32_t lows_of(uint32_t past, uint32_t one) { return no_highs(past, one) & ~no_surrogates(past, one); }
 
-/* Puts U+FFFD in the place of surrogates that are in no pairs. Returns how many, and where in the chunk the first one is. */
-struct Utf8Replaced {
-    uint32_t number, least;
-};
-static __device__ __forceinline__ Utf8Replaced replace_unpaired(Utf8Runs &x, uint32_t around, int lane) {
-    Utf8Replaced found = {0, UINT32_MAX};
+/* The same, whether or not they are. Of those that are in no pairs, U+FFFD is put in the place, or, if they are to be removed, nothing, by
+ * their marks. Returns how many there are. */
+static __device__ __forceinline__ uint32_t mend_surrogates(Utf8Runs &x, uint32_t around, bool removes, int lane) {
+    const uint32_t one = opaque_one(), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
+    uint32_t before[2], behind[2], lows[2], number = 0;
+    words_before(before, x, around, lane);
+    words_behind(behind, x, around, lane);
 #pragma unroll
-    for (int i = 0; i < 16; i++) x.marks[i % 2][i / 2] = surrogate_flags(x.word[i % 2][i / 2]);
-    const uint32_t beside = lane == 0 ? surrogate_flags(around << 16) : surrogate_flags(around);
-    const uint32_t left[2] = {__shfl_sync(ALL_LANES, x.marks[0][7], (lane + 31) % 32),
-                              __shfl_sync(ALL_LANES, x.marks[1][7], (lane + 31) % 32)};
-    const uint32_t right[2] = {__shfl_sync(ALL_LANES, x.marks[0][0], (lane + 1) % 32),
-                               __shfl_sync(ALL_LANES, x.marks[1][0], (lane + 1) % 32)};
-    const uint32_t before[2] = {lane == 0 ? beside : left[0], lane == 0 ? left[0] : left[1]};
-    const uint32_t behind[2] = {lane == 31 ? right[1] : right[0], lane == 31 ? beside : right[1]};
-#pragma unroll
-    for (int i = 15; i >= 0; i--) {
-        const int r = i % 2, j = i / 2;
-        const uint32_t flags = x.marks[r][j], highs_before = __funnelshift_l(j > 0 ? x.marks[r][j > 0 ? j - 1 : 0] : before[r], flags, 16);
-        const uint32_t lows_behind = __funnelshift_r(flags, j < 7 ? x.marks[r][j < 7 ? j + 1 : 7] : behind[r], 16);
-        const uint32_t bad = (flags & ~(lows_behind << 1) & 0x80008000) | (flags << 1 & ~highs_before & 0x80008000);
-        x.word[r][j] = choose(permute(bad, bad, 0xBB99), 0xFFFDFFFD, x.word[r][j]);
-        found.number += (uint32_t)__popc(bad);
-        if (bad != 0) found.least = min(found.least, (uint32_t)(512 * r + 16 * lane + 2 * j) + (bad & 0x8000 ? 0 : 1));
+    for (int r = 0; r < 2; r++) {
+        before[r] = from_d800(before[r]);
+        lows[r] = lows_of(from_d800(x.word[r][0]), one);
     }
-    return found;
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        const int r = i % 2, j = i / 2;
+        uint32_t &word = x.word[r][j];
+        const uint32_t unit = up_to_7fff(word), past = from_d800(word), past_before = of_units_before(before[r], past);
+        const uint32_t no_high = no_highs(past, one), neither = no_surrogates(past, one), no_high_before = no_highs(past_before, one);
+        const uint32_t next_lows = lows_of(from_d800(j < 7 ? x.word[r][j < 7 ? j + 1 : 7] : behind[r]), one);
+        const uint32_t odd_low = no_high_before & ~neither, bad = spread(choose(no_high, odd_low, ~of_units_behind(lows[r], next_lows)));
+        const uint32_t marks = marks_up_to_3(at_least(unit, 0x80, one), at_least(unit, 0x800, one) & neither);
+        word = choose(spread(lows[r] & ~no_high_before), codes_of_lows(past, past_before, one), word);
+        word = choose(bad, 0xFFFDFFFD, choose(spread(no_high), word, codes_of_highs(past)));
+        x.marks[r][j] = choose(bad, marks_of_bad, marks);
+        number = (uint32_t)__dp4a((int)bad, 0x00FF00FF, (int)number);
+        before[r] = past;
+        lows[r] = next_lows;
+    }
+    return number;
 }
 
 /* ---- code points of up to 10FFFF --------------------------------------------------------------------------------------------- */
 
-/* By how much a code point is longer than a byte. */
-static __device__ __forceinline__ uint32_t bytes_beyond_1(uint32_t code) {
-    return ((0x7F - code) >> 31) + ((0x7FF - code) >> 31) + ((0xFFFF - code) >> 31);
-}
-
-/* A code point of n + 1 bytes, the first one lowest; what is beyond the last one means nothing. */
-static __device__ __forceinline__ uint32_t string_up_to_4(uint32_t code, uint32_t n) {
-    const uint32_t fields = and_or(code << 24, 0x3F000000, and_or(code << 10, 0x003F0000, and_or(code >> 4, 0x00003F00, code >> 18)));
-    const uint32_t tags = __byte_perm(0xF0E0C000, 0x80, 0x4440 + n);
-    return n == 0 ? code : fields >> (24 - 8 * n) | tags;
-}
-
-static __device__ __forceinline__ uint32_t count_up_to_4(Utf8Runs &x, int lane) {
-    unsigned length[2] = {8, 8};
+static __device__ __forceinline__ void mark_up_to_4(Utf8Runs &x) {
+    const uint32_t one = opaque_one();
 #pragma unroll
-    for (int i = 0; i < 16; i++) length[i % 2] += x.marks[i % 2][i / 2] = bytes_beyond_1(x.word[i % 2][i / 2]);
-    return place_runs(x, length, lane);
+    for (int i = 0; i < 16; i++) x.marks[i % 2][i / 2] = marks_up_to_4(x.word[i % 2][i / 2], one);
 }
 
-static __device__ __forceinline__ void put_up_to_4(unsigned stage, const Utf8Runs &x, int lane) {
-    Utf8Appender to[2] = {Utf8Appender(stage + x.first), Utf8Appender(stage + x.second)};
+/* What is there instead of a code point that is left out. */
+#define UTF8_NOTHING UINT32_MAX
+
+/* Puts U+FFFD, or UTF8_NOTHING, in the place of what is no code point. Returns how many there are. most: of what is then there. */
+static __device__ __forceinline__ uint32_t mend_codes(Utf8Runs &x, uint32_t &most, uint32_t by) {
+    uint32_t number = 0;
+    most = 0;
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        uint32_t &code = x.word[i / 8][i % 8];
+        const bool odd = !is_scalar(code);
+        if (odd) code = by;
+        if (odd) number++;
+        most = max(most, code);
+    }
+    return number;
+}
+
+static __device__ __forceinline__ void leave_out_nothings(Utf8Runs &x) {
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+        if (x.word[i % 2][i / 2] == UTF8_NOTHING) x.marks[i % 2][i / 2] = MARKS_OF_NONE_UP_TO_4;
+}
+
+static __device__ __forceinline__ void measure_up_to_4(unsigned (&length)[2], const Utf8Runs &x) {
+    length[0] = length[1] = 8;
+#pragma unroll
+    for (int i = 0; i < 16; i++) length[i % 2] = length_up_to_4(x.marks[i % 2][i / 2], length[i % 2]);
+}
+
+template <bool SOME_EMPTY> static __device__ __forceinline__ void put_up_to_4(unsigned stage, const Utf8Runs &x, int lane) {
+    typedef Utf8Appender<SOME_EMPTY> Appender;
+    Appender to[2] = {Appender(stage + x.first), Appender(stage + x.second)};
+    const uint32_t one = opaque_one();
 #pragma unroll
     for (int j = 0; j < 8; j++) {
 #pragma unroll
-        for (int r = 0; r < 2; r++) to[r].append(string_up_to_4(x.word[r][j], x.marks[r][j]), x.marks[r][j] + 1, j);
+        for (int r = 0; r < 2; r++) to[r].append(string_up_to_4(x.word[r][j], x.marks[r][j]), length_up_to_4(x.marks[r][j], 1), j, one);
     }
     close_runs(to[0], to[1], lane);
 }

@@ -151,6 +151,7 @@ static void test_texts(void) {
     test_text(UPSWEEP_UTF32, UPSWEEP_UTF8, n, UPSWEEP_REPLACE);
     test_text(UPSWEEP_UTF16LE, UPSWEEP_UTF8, n, UPSWEEP_STRICT);
     test_text(UPSWEEP_UTF16LE, UPSWEEP_UTF8, n, UPSWEEP_REPLACE);
+    test_text(UPSWEEP_UTF16LE, UPSWEEP_UTF8, n, UPSWEEP_REMOVE);
 }
 
 static void test_all(void) {

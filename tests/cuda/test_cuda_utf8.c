@@ -131,6 +131,27 @@ static void test_lone_at_edges(struct text_case *t) {
     }
 }
 
+/* Encoding: of every 2^rare units one is well-formed, so that when the others are removed lanes have little left to write, or nothing. */
+static void test_little_left(struct text_case *t) {
+    enum { MOST_RARE = 7 };
+    static unsigned char in[4 * TEXT_N + 16];
+    const size_t nbytes = upsweep_encoding_nbytes(t->c.from);
+    struct rng rng = {8};
+    for (int i = 0; i < 3 * MOST_RARE; i++) {
+        const int rare = 1 + i % MOST_RARE, mode = i / MOST_RARE;
+        t->c.options.on_error = (upsweep_on_error)mode;
+        case_begin("one of %d units left, mode %d", 1 << rare, mode);
+        for (uint64_t k = 0; k < TEXT_N;) {
+            const bool good = rng_below(&rng, 1u << rare) == 0;
+            k += oracle_put(in + k * nbytes, good ? code_of_kind((int)k % KINDS, &rng) : 0xDC00 + (uint32_t)rng_below(&rng, 0x400),
+                            t->c.from);
+        }
+        CHECK_OK(upsweep_upload(t->ctx, t->in, in, 4 * TEXT_N));
+        convert(t);
+        check_results(t, in);
+    }
+}
+
 static void test_path(int path) {
     struct text_case t = {.ctx = NULL};
     CUDA_OK(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
@@ -146,6 +167,7 @@ static void test_path(int path) {
         test_graph(&t);
         if (t.c.from == UPSWEEP_UTF16LE) test_pairs_at_edges(&t);
         if (t.c.from != UPSWEEP_UTF8) test_lone_at_edges(&t);
+        if (t.c.from != UPSWEEP_UTF8) test_little_left(&t);
     }
     upsweep_free(t.ctx, t.in);
     upsweep_free(t.ctx, t.out);
