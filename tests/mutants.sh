@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -95,7 +95,9 @@ mutant full sort src/cpu/sort_run.c 's/if (sort_bit_top(join_varying(job)) <= to
 mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
 mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 0xf0f0);/v = FN(stage)(v, 6, 0xf0f0);/' 'AVX-512: the network pairs the wrong lanes'
-mutant full sort src/cpu/sort_network_tmpl.h 's/length > SORT_NETWORK_KEYS \&\& length <= S/length > SORT_NETWORK_KEYS + 1 \&\& length <= S/' 'AVX-512: buckets of 17 keys stay in disorder'
+mutant full sort src/cpu/sort_buckets_tmpl.h 's/length > SORT_NETWORK_KEYS \&\& length <= S/length > SORT_NETWORK_KEYS + 1 \&\& length <= S/' 'AVX-512: buckets of 17 keys stay in disorder'
+mutant quick sort src/cpu/sort_buckets_tmpl.h 's/spilled += nspilled;/spilled += nspilled \& 1;/' 'AVX-512: spilled keys are sorted into other buckets'
+mutant full sort src/cpu/sort_slots_tmpl.h 's/ || count == UINT8_MAX) return false;/) return false;/' 'AVX-512: a bucket of 256 keys counts as an empty one'
 mutant quick sort src/cpu/sort_merge_tmpl.h 's/apart < end; i +=/apart + 1 < end; i +=/' 'AVX-512: the last register of a long merge is left out'
 mutant full sort src/cpu/sort_merge_tmpl.h 's/for (uint32_t r = run; r < end; r++)/for (uint32_t r = run; r + 1 < end; r++)/' 'AVX-512: the last register of a merge is not compared'
 mutant quick sort src/cpu/sort_pairs_tmpl.h 's/if (n <= SORT_NETWORK_KEYS || n/if (n <= SORT_NETWORK_KEYS + 1 || n/' 'AVX-512: buckets of 17 pairs stay in disorder'

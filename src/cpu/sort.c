@@ -74,7 +74,7 @@ static uint64_t log_nbytes_of(uint64_t n, uint32_t item_nbytes) {
     return nbytes > UINT64_MAX - SORT_AREA_NBYTES ? UINT64_MAX : nbytes + SORT_AREA_NBYTES;
 }
 
-/* With an area for a leaf of n items. */
+/* With an area for n items. */
 static uint64_t bench_nbytes_of(uint64_t n, size_t item_nbytes) {
     return aligned_nbytes(1, sizeof(struct sort_bench) + aligned_nbytes(n, item_nbytes));
 }
@@ -93,6 +93,10 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     if (splits) plan.ntasks = ntasks;
     const uint64_t largest = min_u64(n, plan.leaf_items);
     plan.bench_nbytes = bench_nbytes_of(largest, kernel->item_nbytes);
+    if (networks && moved_nbytes == 0) {
+        const uint64_t slots_nbytes = sort_slots_nbytes(splits ? network_items : n, key_nbytes);
+        plan.bench_nbytes = max_u64(plan.bench_nbytes, bench_nbytes_of(slots_nbytes, 1));
+    }
     plan.table_nbytes = networks ? aligned_nbytes(sort_table_items(largest), sizeof(uint32_t)) : 0;
     plan.benches = take(&plan, plan.ntasks, plan.bench_nbytes);
     plan.tables = take(&plan, plan.ntasks, plan.table_nbytes);
@@ -181,7 +185,7 @@ static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct so
         .kernel = sort_kernel_of(isa, key_nbytes, 0), .vector = sort_vector_of(isa, key_nbytes), .image = *image};
     const struct sort_arrays from = {(unsigned char *)args->keys_in, NULL};
     if (buckets == NULL || args->lo_bit != 0 || args->hi_bit != 8 * key_nbytes) return NULL;
-    return args->n >= SORT_PAIRS_SAMPLED && sort_is_skewed(&keys_alone, &from, 0, args->n) ? NULL : buckets;
+    return args->n >= SORT_PAIRS_SAMPLED && sort_spread_of(&keys_alone, &from, 0, args->n) == SORT_SKEWED ? NULL : buckets;
 }
 
 static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {

@@ -184,7 +184,7 @@ static void images_of(uint64_t *images, const unsigned char *keys, uint32_t nkey
 
 /* A digit divides badly if a bucket of a thousand has a tenth of the keys; and if there are few keys but often (256 distinct ones leave
  * about 100 in the sample), halves are quicker. */
-bool sort_is_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
+enum sort_spread sort_spread_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
     unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
     const struct sort_arrays sample = {room, NULL};
     take_sample(s, &sample, from->keys + begin * s->kernel->item_nbytes, n, LARGE_SAMPLE);
@@ -197,14 +197,17 @@ bool sort_is_skewed(const struct sorter *s, const struct sort_arrays *from, uint
         ndistinct += images[i] != images[i - 1];
         nruns += i >= SKEWED_RUN && images[i] >> shift == images[i - SKEWED_RUN] >> shift;
     }
-    return nruns > 0 || ndistinct < FEW_DISTINCT;
+    if (nruns > 0 || ndistinct < FEW_DISTINCT) return SORT_SKEWED;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = LARGE_SAMPLE / 2; i < LARGE_SAMPLE; i++) least = min_u64(least, images[i] - images[i - LARGE_SAMPLE / 2]);
+    return least < sort_low_bits(top) / 16 * SORT_EVEN_HALF ? SORT_UNEVEN : SORT_EVEN;
 }
 
-bool sort_is_even(const struct sorter *s, uint64_t n) {
+enum sort_spread sort_line_spread(const struct sorter *s, uint64_t n) {
     unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
     const struct sort_arrays sample = {room, NULL};
     take_sample(s, &sample, s->in.keys, n, LARGE_SAMPLE);
-    return s->kernel->even(&sample, LARGE_SAMPLE, SKEWED_RUN);
+    return s->kernel->line_spread(&sample, LARGE_SAMPLE, SKEWED_RUN);
 }
 
 static uint64_t divide(const struct sorter *s, const struct part *p, uint64_t divider, struct together *t) {

@@ -22,14 +22,18 @@
 #define SORT_BLOCK_MIN_NBYTES 256u
 /* Digits of a leaf: its open lines are in L2, its tables in L1. */
 #define SORT_LEAF_BITS 12u
-/* A leaf by networks may be this large, in L3: it is dearer by a third than in L2, but a second split, or the only one, would be dearer
- * still. (Zen 5, 2026-11.) */
-#define SORT_NETWORK_AREA_NBYTES (4u << 20)
+/* A leaf by networks may have this much, and twice that in slots, in L3: it is dearer than in L2, but a second split, or the only one,
+ * would be dearer still. Twice as large it is quicker only as long as nothing else uses L3. (Zen 5, 2026-11.) */
+#define SORT_NETWORK_AREA_NBYTES (3u << 19)
 /* Digit of a leaf by networks, and what it leaves to a bucket: 5 to 11 keys, of which a column of the network has room for 16. */
 #define SORT_NETWORK_BITS     17u
 #define SORT_NETWORK_MIN_BITS 4u
 #define SORT_NETWORK_KEYS     16u
 #define SORT_NETWORK_MEAN     11u
+/* Of the keys of a leaf in slots, one in so many may be spilled; with more, it is counted. And keys are even enough for slots if no half of
+ * a sample is within so many sixteenths of the range. */
+#define SORT_SPILLED_SHARE 32u
+#define SORT_EVEN_HALF     5u
 /* What 16 registers hold; what is sorted at once, in pieces of that size that are merged. (Zen 5, 2026-11.) */
 #define SORT_REGISTERS_NBYTES 1024u
 #define SORT_GROUP_NBYTES     8192u
@@ -142,6 +146,10 @@ struct sort_vector {
     /* Sorts nbuckets buckets of images, bucket d in [bounds[d], bounds[d + 1]) of area, and writes them, raw, to the same place in `to`.
      * What is in a bucket of more than SORT_GROUP_NBYTES stays in disorder. nbuckets is a multiple of 16. */
     void (*buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image);
+    /* The same for n keys in slots, of SORT_NETWORK_KEYS places a bucket. counts [nbuckets]: its keys, the spilled ones included; spilled:
+     * what had no place, sorted. */
+    void (*slots)(void *to, uint32_t n, const void *places, const uint8_t *counts, uint32_t nbuckets, const void *spilled,
+                  const struct sort_image *image);
     /* The same as `part` of struct sort_kernel, for more than SORT_REGISTERS_NBYTES. */
     uint64_t (*part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider);
 };
@@ -162,9 +170,11 @@ struct sort_leaf {
     struct sort_image image;
     struct sort_bench *bench;
     unsigned char *area;
+    uint64_t area_nbytes;
     uint32_t *table; /* [table_items] for counts, with vector code */
     uint64_t table_items;
     bool by_line;                     /* keys are floats that may be spread by value */
+    bool in_slots;                    /* they are even enough for slots */
     const struct sort_vector *vector; /* keys alone; or NULL */
     sort_pair_buckets *pair_buckets;  /* keys with values; or NULL */
     const struct sorter *sorter;      /* for what is skewed; NULL if the leaf is too small to be */
@@ -173,6 +183,10 @@ struct sort_leaf {
 /* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
 
 enum sort_order { SORT_MIXED, SORT_ASCENDING, SORT_DESCENDING };
+
+/* How the keys are spread over the buckets of a digit, or of a line: SORT_EVEN, so that buckets seldom have twice the keys of the mean one.
+ */
+enum sort_spread { SORT_SKEWED, SORT_UNEVEN, SORT_EVEN };
 
 struct sort_kernel {
     uint32_t leaf_items;  /* the most that an area of SORT_AREA_NBYTES can take */
@@ -188,8 +202,8 @@ struct sort_kernel {
      * are never floats here. */
     bool (*line)(struct sort_line *line, const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end,
                  uint64_t step, uint32_t bits);
-    /* Is no stretch of `run` of n floats in order much shorter than the mean one? NULL likewise. */
-    bool (*even)(const struct sort_arrays *sample, uint32_t n, uint32_t run);
+    /* How n floats, which are in order, are spread: skewed if a stretch of `run` is much shorter than the mean one. NULL likewise. */
+    enum sort_spread (*line_spread)(const struct sort_arrays *sample, uint32_t n, uint32_t run);
     /* Moves [begin, end) to the bench's log; returns the bits in which the images differ; by line, whether there are NaNs. */
     uint64_t (*split)(const struct sort_split *split, uint64_t begin, uint64_t end, struct sort_bench *bench);
     /* A bucket, as it is, to [begin, ...) of `to`. */
@@ -237,10 +251,10 @@ bool sort_if_in_order(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t 
 void sort_exchange(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample);
 void sort_exchange_together(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample, void *scratch);
 uint64_t sort_exchange_scratch(uint32_t ntasks);
-/* Do many of the n keys agree in the highest bits in which keys differ, so that a digit would divide them badly? By a sample of them. */
-bool sort_is_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
-/* Are the values of the n floats of the input spread evenly enough for a line? By a sample likewise. */
-bool sort_is_even(const struct sorter *s, uint64_t n);
+/* Of n keys by the highest bits in which they differ; skewed if a digit would divide them badly. By a sample of them. */
+enum sort_spread sort_spread_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
+/* Of the n floats of the input by a line; skewed if it would divide them badly, or if they are not all numbers. By a sample likewise. */
+enum sort_spread sort_line_spread(const struct sorter *s, uint64_t n);
 
 /* to[i] = from[indices[i]] for values of any size (sort_gather.c). */
 struct sort_gather {
@@ -266,6 +280,11 @@ static inline uint32_t sort_group_items(const struct sort_vector *vector, size_t
 static inline uint32_t sort_network_bits(uint64_t n) {
     const uint32_t bits = n < SORT_NETWORK_MEAN ? 0 : 64u - (uint32_t)__builtin_clzll(n / SORT_NETWORK_MEAN);
     return bits < SORT_NETWORK_MIN_BITS ? SORT_NETWORK_MIN_BITS : bits < SORT_NETWORK_BITS ? bits : SORT_NETWORK_BITS;
+}
+
+/* The area of a leaf of n keys in slots. */
+static inline uint64_t sort_slots_nbytes(uint64_t n, size_t key_nbytes) {
+    return (((uint64_t)SORT_NETWORK_KEYS << sort_network_bits(n)) + n / SORT_SPILLED_SHARE) * key_nbytes;
 }
 
 /* Counters for a leaf of n keys by networks. */

@@ -212,12 +212,19 @@ static void FN(finish_buckets)(const struct sort_leaf *leaf, const uint32_t *bou
 }
 #endif
 
+#ifdef REAL
+#include "sort_slots_tmpl.h"
+#endif
+
 /* Keys sorted whole, which differ in bits `varying` at most. False, with nothing written, if there is no room for the counts; of pairs also
  * if tags have no room for places, or if most buckets would be long: two digits are quicker then. */
 static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying) {
     const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
     const uint32_t nbuckets = 1u << digits.high_bits;
     uint32_t *bounds = leaf->table;
+#ifdef REAL
+    if (FN(leaf_by_slots)(leaf, varying)) return true;
+#endif
     if (leaf->table_items < nbuckets + 1) return false;
     if (VALUE_NBYTES > 0 && digits.high_shift + SORT_PAIRS_PLACE_BITS > 64) return false;
     bounds[0] = 0;
@@ -240,6 +247,7 @@ static bool FN(leaf_by_line)(const struct sort_leaf *leaf) {
     uint32_t *bounds = leaf->table;
     struct sort_line line;
     if (leaf->table_items < nbuckets + 1 || !FN(source_line)(leaf, bits, &line)) return false;
+    if (FN(line_by_slots)(leaf, &line, bits)) return true;
     bounds[0] = 0;
     FN(count_by_line)(leaf, &line, bits, bounds + 1);
     const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, FN(bucket_most));

@@ -10,8 +10,6 @@ static inline REAL FN(real_of)(KEY raw) {
     return x;
 }
 
-enum { FN(stretch) = 256 }; /* items whose digits are computed together, in vectors */
-
 static inline void FN(line_digits)(int32_t digits[FN(stretch)], const struct sort_arrays *arrays, uint64_t begin, uint32_t n,
                                    const struct sort_line *line) {
     const REAL from = (REAL)line->from, scale = (REAL)line->scale, last = (REAL)line->last;
@@ -43,15 +41,18 @@ static bool FN(line)(struct sort_line *line, const struct sort_arrays *from, con
     return FN(line_between)(line, least, greatest, image, bits);
 }
 
+static inline REAL FN(distance)(const struct sort_arrays *sample, uint32_t i, uint32_t j) {
+    const REAL distance = FN(real_of)(FN(raw_at)(sample, j)) - FN(real_of)(FN(raw_at)(sample, i));
+    return distance < 0 ? -distance : distance;
+}
+
 /* In order either way. "Much": six times, as the middle of a normal distribution, or the dense end of an exponential one, is not. */
-static bool FN(even)(const struct sort_arrays *sample, uint32_t n, uint32_t run) {
-    const REAL span = FN(real_of)(FN(raw_at)(sample, n - 1)) - FN(real_of)(FN(raw_at)(sample, 0)), least = span / (REAL)(6 * n / run);
-    bool even = true;
-    for (uint32_t i = 0; i + run <= n; i++) {
-        const REAL stretch = FN(real_of)(FN(raw_at)(sample, i + run - 1)) - FN(real_of)(FN(raw_at)(sample, i));
-        even &= span < 0 ? stretch < least : stretch > least; /* false if there are NaNs, or infinities */
-    }
-    return even;
+static enum sort_spread FN(line_spread)(const struct sort_arrays *sample, uint32_t n, uint32_t run) {
+    const REAL span = FN(distance)(sample, 0, n - 1), least = span / (REAL)(6 * n / run), least_half = span / 16 * SORT_EVEN_HALF;
+    bool skewed = false, even = true;
+    for (uint32_t i = run - 1; i < n; i++) skewed |= !(FN(distance)(sample, i - (run - 1), i) > least); /* NaNs, infinities: true */
+    for (uint32_t i = n / 2; i < n; i++) even &= FN(distance)(sample, i - n / 2, i) >= least_half;
+    return skewed ? SORT_SKEWED : even ? SORT_EVEN : SORT_UNEVEN;
 }
 
 static bool FN(any_nan)(const struct sort_arrays *arrays, uint64_t begin, uint32_t n) {
@@ -63,24 +64,16 @@ static bool FN(any_nan)(const struct sort_arrays *arrays, uint64_t begin, uint32
     return any != 0;
 }
 
-/* The same as fill_blocks, by line. Returns whether there are NaNs, which are in the wrong bucket then. */
+/* The same as fill_blocks_by_digit, by line. Returns whether there are NaNs, which are in the wrong bucket then. */
 static bool FN(fill_blocks_by_line)(FN(blocks) * b, const struct sort_split *s, uint64_t begin, uint64_t end) {
-    const uint64_t next_place = 1 - (UINT64_C(1) << 32);
-    const struct sort_arrays from = s->from;
-    FN(item) *const items = b->items;
     int32_t digits[FN(stretch)];
     bool any_nan = false;
     for (uint64_t at = begin; at < end; at += FN(stretch)) {
         const uint32_t n = end - at < FN(stretch) ? (uint32_t)(end - at) : FN(stretch);
-        FN(line_digits)(digits, &from, at, n, &s->line);
-        any_nan |= FN(any_nan)(&from, at, n);
-        UNROLLED for (uint32_t i = 0; i < n; i++) {
-            const uint32_t d = (uint32_t)digits[i];
-            const uint64_t place = b->place[d];
-            items[(uint32_t)place] = FN(load_raw)(&from, at + i);
-            b->place[d] = place + next_place;
-            if ((place + next_place) >> 32 == 0) FN(close_block)(b, d, b->log->block_items);
-        }
+        FN(prefetch)(&s->from, at, end);
+        FN(line_digits)(digits, &s->from, at, n, &s->line);
+        any_nan |= FN(any_nan)(&s->from, at, n);
+        FN(fill_blocks)(b, &s->from, at, n, digits);
     }
     return any_nan;
 }

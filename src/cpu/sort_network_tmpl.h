@@ -197,68 +197,7 @@ TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const 
     FN(sort_few)(to, from, n, image, false);
 }
 
-/* ---- buckets ------------------------------------------------------------------------------------------------------------------ */
-
-/* Of LANES buckets that begin at bounds[0], bounds[1], ... */
-TARGET static inline __m512i FN(lengths_of)(const uint32_t *bounds) { return SUBTRACT(LOAD_U32(bounds + 1), LOAD_U32(bounds)); }
-
-/* Writes rows of 16 keys to where their buckets begin, in turn: what is too much of one is overwritten by the next. */
-TARGET static inline void FN(store_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
-    UNROLL for (uint32_t i = 0; i < 16; i++)
-        _mm512_storeu_si512(to + bounds[i / FN(nregisters)] + i % FN(nregisters) * LANES, FN(unconvert)(rows[i], image));
-}
-
-/* The same without a key too much, for the end of the array. (An empty store there may touch a page that is not ours, which costs an AMD
- * processor some hundred cycles.) */
-TARGET static void FN(store_last_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
-    for (uint32_t i = 0; i < 16; i++) {
-        const uint32_t d = i / FN(nregisters), r = i % FN(nregisters), length = bounds[d + 1] - bounds[d];
-        if (length > r * LANES) FN(store)(to + bounds[d], length, r, rows[i], image);
-    }
-}
-
-/* Sorts those of LANES buckets that are longer than a row, in groups. */
-TARGET static void FN(sort_long_buckets)(KEY *to, const KEY *from, const uint32_t *bounds, const struct sort_image *image) {
-    for (uint32_t i = 0; i < LANES; i++) {
-        const uint32_t length = bounds[i + 1] - bounds[i];
-        if (length > SORT_NETWORK_KEYS && length <= SORT_GROUP_NBYTES / sizeof(KEY))
-            FN(sort_images)(to + bounds[i], from + bounds[i], length, image);
-    }
-}
-
-/* image: of which the compiler may know that there are no floats. */
-TARGET ALWAYS_INLINE void FN(sort_buckets_as)(KEY *to, const KEY *from, const uint32_t *bounds, uint32_t nbuckets,
-                                              const struct sort_image *image) {
-    const uint32_t *const end = bounds + nbuckets, n = *end;
-    for (; bounds < end; bounds += LANES) {
-        if (bounds[LANES] == bounds[0]) continue;
-        __m512i columns[16], rows[16];
-        KEY lengths[LANES];
-        _mm512_storeu_si512(lengths, FN(lengths_of)(bounds));
-        UNROLL for (uint32_t i = 0; i < 16; i++) {
-            const uint32_t d = i / FN(nregisters), r = i % FN(nregisters);
-            const MASK lanes = LESS(LANE_NUMBERS, SPLAT(lengths[d] - r * LANES));
-            rows[i] = LOAD(SPLAT(-1), lanes, from + bounds[d] + r * LANES);
-        }
-        const bool any_long = LESS(SPLAT(SORT_NETWORK_KEYS), FN(lengths_of)(bounds)) != 0;
-        FN(columns)(columns, rows);
-        FN(sort_columns)(columns);
-        FN(rows)(rows, columns);
-        if (bounds[LANES] + SORT_NETWORK_KEYS <= n)
-            FN(store_rows)(to, bounds, rows, image);
-        else
-            FN(store_last_rows)(to, bounds, rows, image);
-        if (any_long) FN(sort_long_buckets)(to, from, bounds, image);
-    }
-}
-
-TARGET static void FN(sort_buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image) {
-    const struct sort_image no_float = {image->flip, 0};
-    if (image->when_negative == 0)
-        FN(sort_buckets_as)(to, area, bounds, nbuckets, &no_float);
-    else
-        FN(sort_buckets_as)(to, area, bounds, nbuckets, image);
-}
+#include "sort_buckets_tmpl.h"
 
 /* ---- exchange ----------------------------------------------------------------------------------------------------------------- */
 
@@ -320,7 +259,7 @@ TARGET static uint64_t FN(part)(void *keys, uint64_t n, const struct sort_image 
     return image->when_negative == 0 ? FN(part_as)(keys, n, &no_float, (KEY)divider) : FN(part_as)(keys, n, image, (KEY)divider);
 }
 
-static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), FN(part)};
+static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), FN(sort_slots), FN(part)};
 
 #undef KEY
 #undef FN
@@ -340,6 +279,7 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), 
 #undef SIGNS
 #undef LESS
 #undef LOAD_U32
+#undef LOAD_U8
 #undef SUBTRACT
 #undef NOT_BELOW
 #undef COMPRESS

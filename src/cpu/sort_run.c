@@ -17,23 +17,28 @@ static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) { retu
 
 static const struct sort_arrays *source_of(const struct sorter *s, const struct bucket *b) { return b->level == 0 ? &s->in : &s->out; }
 
-/* Sorted whole and alone, floats may be spread by value; what a split has left together is even enough. */
-static bool may_go_by_line(const struct sorter *s, const struct bucket *b) {
-    if (s->vector == NULL || s->kernel->line == NULL || s->image.when_negative == 0) return false;
-    return b->level > 0 || sort_is_even(s, b->end);
+/* By value, for floats that are sorted whole and alone; what a split has left together is even enough. */
+static enum sort_spread line_spread_of(const struct sorter *s, const struct bucket *b) {
+    if (s->vector == NULL || s->kernel->line == NULL || s->image.when_negative == 0) return SORT_SKEWED;
+    return b->level > 0 ? SORT_EVEN : sort_line_spread(s, b->end);
 }
 
-static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task) {
+/* spread: of the keys by digit. */
+static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task,
+                      enum sort_spread spread) {
     struct sort_bench *bench = bench_of(s, task);
+    const enum sort_spread line_spread = line_spread_of(s, b);
     const struct sort_leaf leaf = {.source = *source,
                                    .to = s->out,
                                    .begin = b->begin,
                                    .image = s->image,
                                    .bench = bench,
                                    .area = bench->area,
+                                   .area_nbytes = s->bench_nbytes - sizeof *bench,
                                    .table = (uint32_t *)(void *)(s->tables + task * s->table_nbytes),
                                    .table_items = s->table_nbytes / sizeof(uint32_t),
-                                   .by_line = may_go_by_line(s, b),
+                                   .by_line = line_spread != SORT_SKEWED,
+                                   .in_slots = (line_spread != SORT_SKEWED ? line_spread : spread) == SORT_EVEN,
                                    .vector = s->vector,
                                    .pair_buckets = s->pair_buckets,
                                    .sorter = s};
@@ -178,7 +183,7 @@ static bool split_by_digit(struct split_job *job, const struct bucket *b) {
  * was sorted instead. */
 static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks, struct bucket *sub) {
     struct split_job job = job_of(s, b, task, ntasks);
-    const bool by_line = b->level == 0 && may_go_by_line(s, b) && split_by_line(&job, b);
+    const bool by_line = b->level == 0 && line_spread_of(s, b) != SORT_SKEWED && split_by_line(&job, b);
     if (!by_line && (b->lo == b->hi || !split_by_digit(&job, b))) {
         run_tasks(&job, copy_task);
         return 0;
@@ -212,18 +217,22 @@ static bool sort_ordered(const struct sorter *s, const struct bucket *b) {
     return true;
 }
 
-/* Skewed keys that vectors can exchange: by that; a digit would leave most of them together, one waiting for the other. */
-static bool sort_skewed(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks) {
+/* By digit. */
+static enum sort_spread spread_of(const struct sorter *s, const struct bucket *b) {
     const uint64_t n = b->end - b->begin;
-    if (s->vector == NULL || n <= sort_group_items(s->vector, s->kernel->item_nbytes)) return false;
-    if (!sort_is_skewed(s, source_of(s, b), b->begin, n)) return false;
+    if (s->vector == NULL || n <= sort_group_items(s->vector, s->kernel->item_nbytes)) return SORT_UNEVEN;
+    return sort_spread_of(s, source_of(s, b), b->begin, n);
+}
+
+/* Skewed keys that vectors can exchange: by that; a digit would leave most of them together, one waiting for the other. */
+static void sort_skewed(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks) {
+    const uint64_t n = b->end - b->begin;
     struct split_job job = job_of(s, b, task, ntasks);
     run_tasks(&job, copy_task);
     if (ntasks > 1)
         sort_exchange_together(s, b->begin, n, true, s->logs); /* logs are larger, and not in use */
     else
         sort_exchange(s, b->begin, n, true);
-    return true;
 }
 
 /* ---- buckets to threads ------------------------------------------------------------------------------------------------------ */
@@ -239,15 +248,19 @@ static void finish_bucket(const struct sorter *s, struct bucket *sub, const uint
     if (n > s->leaf_items)
         s->kernel->unload(&s->out, sub->begin, &source);
     else if (n > 0)
-        sort_leaf(s, sub, &source, task);
+        sort_leaf(s, sub, &source, task, SORT_EVEN);
 }
 
 static void sort_serially(const struct sorter *s, const struct bucket *b, uint32_t task) {
     const uint64_t leaf_items = s->leaf_items;
-    if (sort_skewed(s, b, task, 1)) return;
+    const enum sort_spread spread = spread_of(s, b);
+    if (spread == SORT_SKEWED) {
+        sort_skewed(s, b, task, 1);
+        return;
+    }
     if (b->end - b->begin <= leaf_items) {
         const struct sort_source source = {.arrays = *source_of(s, b), .begin = b->begin, .n = (uint32_t)(b->end - b->begin)};
-        sort_leaf(s, b, &source, task);
+        sort_leaf(s, b, &source, task, spread);
         return;
     }
     struct bucket sub;
@@ -295,7 +308,10 @@ static void bucket_task(void *arg, uint32_t task) {
 
 static void sort_in_parallel(const struct sorter *s, const struct bucket *b) {
     struct bucket_job job = {.s = s, .bounds = bench_of(s, 0)->bounds[b->level]};
-    if (sort_skewed(s, b, 0, s->ntasks)) return;
+    if (spread_of(s, b) == SORT_SKEWED) {
+        sort_skewed(s, b, 0, s->ntasks);
+        return;
+    }
     job.nbuckets = split_bucket(s, b, 0, s->ntasks, &job.sub);
     if (job.nbuckets == 0) return;
     cpu_run(s->ctx, leaf_task, &job, s->ntasks);

@@ -176,10 +176,12 @@ typedef struct FN(blocks) {
     uint32_t stride;
     bool stream;
     struct sort_log *log;
-    uint64_t place[1u << SORT_SPLIT_MAX_BITS]; /* of a bucket's next item: its index in the area, and 2^32 times the room in the block */
+    uint64_t place[1u << SORT_SPLIT_MAX_BITS]; /* of a bucket's next item: its index in the area, less 2^32 times the room in the block */
 } FN(blocks);
 
-static inline uint64_t FN(empty_block)(const FN(blocks) * b, uint32_t d) { return (uint64_t)b->log->block_items << 32 | d * b->stride; }
+static inline uint64_t FN(empty_block)(const FN(blocks) * b, uint32_t d) { return d * b->stride - ((uint64_t)b->log->block_items << 32); }
+
+#define NEXT_PLACE ((UINT64_C(1) << 32) + 1) /* one on, one less room: it overflows when there is none */
 
 static void FN(open_blocks)(FN(blocks) * b, const struct sort_split *s, struct sort_bench *bench) {
     b->items = (FN(item) *)(void *)bench->area;
@@ -207,23 +209,55 @@ static __attribute__((noinline)) void FN(close_block)(FN(blocks) * b, uint32_t d
     b->place[d] = FN(empty_block)(b, d);
 }
 
-/* image: s->image, of which the compiler may know that there are no floats. Returns the bits in which the images differ. */
-ALWAYS_INLINE KEY FN(fill_blocks)(FN(blocks) * b, const struct sort_split *s, struct sort_image image, uint64_t begin, uint64_t end) {
-    const uint64_t next_place = 1 - (UINT64_C(1) << 32); /* one on, one less room */
-    const uint32_t mask = (1u << s->bits) - 1, shift = s->shift;
-    const struct sort_arrays from = s->from; /* copies, which no store to the blocks can change */
+enum { FN(stretch) = 256 }; /* items whose digits are computed together, in vectors */
+
+/* Items [begin, begin + n), whose digits are given. */
+static void FN(fill_blocks)(FN(blocks) * b, const struct sort_arrays *arrays, uint64_t begin, uint32_t n, const int32_t *digits) {
+    const struct sort_arrays from = *arrays; /* copies, which no store to the blocks can change */
     FN(item) *const items = b->items;
-    const KEY first = begin < end ? FN(key_at)(&from, &image, begin) : 0;
-    KEY varying = 0;
-    UNROLLED for (uint64_t i = begin; i < end; i++) {
-        const FN(item) item = FN(load_raw)(&from, i);
-        const KEY key = FN(convert)(item.key, &image);
-        const uint32_t d = FN(digit)(key, shift, mask);
+    UNROLLED for (uint32_t i = 0; i < n; i++) {
+        const uint32_t d = (uint32_t)digits[i];
         const uint64_t place = b->place[d];
+        items[(uint32_t)place] = FN(load_raw)(&from, begin + i);
+        if (__builtin_add_overflow(place, NEXT_PLACE, &b->place[d])) FN(close_block)(b, d, b->log->block_items);
+    }
+}
+
+/* The stretch of items after the next one: input from memory is late otherwise, as no hardware looks beyond a page. */
+static inline void FN(prefetch)(const struct sort_arrays *from, uint64_t at, uint64_t end) {
+    const uint64_t next = at + 2 * FN(stretch);
+    if (end - at < 3 * FN(stretch)) return;
+    for (uint32_t i = 0; i < FN(stretch); i += SORT_LINE_NBYTES / sizeof(KEY)) __builtin_prefetch(from->keys + (next + i) * sizeof(KEY));
+#ifdef VALUE
+    if (from->values == NULL) return;
+    for (uint32_t i = 0; i < FN(stretch); i += SORT_LINE_NBYTES / sizeof(VALUE))
+        __builtin_prefetch(from->values + (next + i) * sizeof(VALUE));
+#endif
+}
+
+/* Of items [begin, begin + n). Returns the bits in which an image differs from `first`. */
+ALWAYS_INLINE KEY FN(find_digits)(int32_t digits[FN(stretch)], const struct sort_arrays *from, struct sort_image image, uint64_t begin,
+                                  uint32_t n, KEY first, uint32_t shift, uint32_t mask) {
+    KEY varying = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const KEY key = FN(key_at)(from, &image, begin + i);
         varying = (KEY)(varying | (key ^ first));
-        items[(uint32_t)place] = item;
-        b->place[d] = place + next_place;
-        if ((place + next_place) >> 32 == 0) FN(close_block)(b, d, b->log->block_items);
+        digits[i] = (int32_t)FN(digit)(key, shift, mask);
+    }
+    return varying;
+}
+
+/* image: s->image, of which the compiler may know that there are no floats. Returns the bits in which the images differ. */
+ALWAYS_INLINE KEY FN(fill_blocks_by_digit)(FN(blocks) * b, const struct sort_split *s, struct sort_image image, uint64_t begin,
+                                           uint64_t end) {
+    const KEY first = begin < end ? FN(key_at)(&s->from, &image, begin) : 0;
+    int32_t digits[FN(stretch)];
+    KEY varying = 0;
+    for (uint64_t at = begin; at < end; at += FN(stretch)) {
+        const uint32_t n = end - at < FN(stretch) ? (uint32_t)(end - at) : FN(stretch);
+        FN(prefetch)(&s->from, at, end);
+        varying = (KEY)(varying | FN(find_digits)(digits, &s->from, image, at, n, first, s->shift, (1u << s->bits) - 1));
+        FN(fill_blocks)(b, &s->from, at, n, digits);
     }
     return varying;
 }
@@ -242,9 +276,10 @@ static uint64_t FN(split)(const struct sort_split *s, uint64_t begin, uint64_t e
         varying = FN(fill_blocks_by_line)(&b, s, begin, end);
     else
 #endif
-        varying = s->image.when_negative == 0 ? FN(fill_blocks)(&b, s, no_float, begin, end) : FN(fill_blocks)(&b, s, s->image, begin, end);
+        varying = s->image.when_negative == 0 ? FN(fill_blocks_by_digit)(&b, s, no_float, begin, end)
+                                              : FN(fill_blocks_by_digit)(&b, s, s->image, begin, end);
     for (uint32_t d = 0; d < 1u << s->bits; d++) {
-        const uint32_t nitems = b.log->block_items - (uint32_t)(b.place[d] >> 32);
+        const uint32_t nitems = b.log->block_items + (uint32_t)(b.place[d] >> 32);
         if (nitems > 0) FN(close_block)(&b, d, nitems);
     }
     sort_write_fence();
@@ -270,7 +305,7 @@ static const struct sort_kernel FN(kernel) = {
     .order = FN(order),
 #ifdef REAL
     .line = FN(line),
-    .even = FN(even),
+    .line_spread = FN(line_spread),
 #endif
     .split = FN(split),
     .unload = FN(unload),
@@ -283,4 +318,5 @@ static const struct sort_kernel FN(kernel) = {
 };
 
 #undef VALUE_NBYTES
+#undef NEXT_PLACE
 #undef LEAF_ITEMS

@@ -1,0 +1,120 @@
+/* sort_buckets_tmpl.h: buckets sorted by the network of sort_network.c, one in each lane of 16 registers, for one width of key; a part of
+ * sort_network_tmpl.h. Buckets lie one after the other, or each in a slot of 16 places (sort_slots_tmpl.h); longer ones are sorted as
+ * groups. */
+
+/* ---- one after the other -------------------------------------------------------------------------------------------------------- */
+
+/* Of LANES buckets that begin at bounds[0], bounds[1], ... */
+TARGET static inline __m512i FN(lengths_of)(const uint32_t *bounds) { return SUBTRACT(LOAD_U32(bounds + 1), LOAD_U32(bounds)); }
+
+/* Writes rows of 16 keys to where their buckets begin, in turn: what is too much of one is overwritten by the next. */
+TARGET static inline void FN(store_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
+    UNROLL for (uint32_t i = 0; i < 16; i++)
+        _mm512_storeu_si512(to + bounds[i / FN(nregisters)] + i % FN(nregisters) * LANES, FN(unconvert)(rows[i], image));
+}
+
+/* The same without a key too much, for the end of the array. (An empty store there may touch a page that is not ours, which costs an AMD
+ * processor some hundred cycles.) */
+TARGET static void FN(store_last_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
+    for (uint32_t i = 0; i < 16; i++) {
+        const uint32_t d = i / FN(nregisters), r = i % FN(nregisters), length = bounds[d + 1] - bounds[d];
+        if (length > r * LANES) FN(store)(to + bounds[d], length, r, rows[i], image);
+    }
+}
+
+/* Sorts the first 16 keys of LANES buckets, the i-th of which has row i, or two rows, and writes them; to [n]. */
+TARGET ALWAYS_INLINE void FN(sort_rows)(KEY *to, uint32_t n, const uint32_t *bounds, __m512i rows[16], const struct sort_image *image) {
+    __m512i columns[16];
+    FN(columns)(columns, rows);
+    FN(sort_columns)(columns);
+    FN(rows)(rows, columns);
+    if (bounds[LANES] + SORT_NETWORK_KEYS <= n)
+        FN(store_rows)(to, bounds, rows, image);
+    else
+        FN(store_last_rows)(to, bounds, rows, image);
+}
+
+/* Sorts those of LANES buckets that are longer than a row, in groups. */
+TARGET static void FN(sort_long_buckets)(KEY *to, const KEY *from, const uint32_t *bounds, const struct sort_image *image) {
+    for (uint32_t i = 0; i < LANES; i++) {
+        const uint32_t length = bounds[i + 1] - bounds[i];
+        if (length > SORT_NETWORK_KEYS && length <= SORT_GROUP_NBYTES / sizeof(KEY))
+            FN(sort_images)(to + bounds[i], from + bounds[i], length, image);
+    }
+}
+
+/* image: of which the compiler may know that there are no floats. */
+TARGET ALWAYS_INLINE void FN(sort_buckets_as)(KEY *to, const KEY *from, const uint32_t *bounds, uint32_t nbuckets,
+                                              const struct sort_image *image) {
+    const uint32_t *const end = bounds + nbuckets, n = *end;
+    for (; bounds < end; bounds += LANES) {
+        if (bounds[LANES] == bounds[0]) continue;
+        __m512i rows[16];
+        KEY lengths[LANES];
+        _mm512_storeu_si512(lengths, FN(lengths_of)(bounds));
+        UNROLL for (uint32_t i = 0; i < 16; i++) {
+            const uint32_t d = i / FN(nregisters), r = i % FN(nregisters);
+            const MASK lanes = LESS(LANE_NUMBERS, SPLAT(lengths[d] - r * LANES));
+            rows[i] = LOAD(SPLAT(-1), lanes, from + bounds[d] + r * LANES);
+        }
+        const bool any_long = LESS(SPLAT(SORT_NETWORK_KEYS), FN(lengths_of)(bounds)) != 0;
+        FN(sort_rows)(to, n, bounds, rows, image);
+        if (any_long) FN(sort_long_buckets)(to, from, bounds, image);
+    }
+}
+
+TARGET static void FN(sort_buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image) {
+    const struct sort_image no_float = {image->flip, 0};
+    if (image->when_negative == 0)
+        FN(sort_buckets_as)(to, area, bounds, nbuckets, &no_float);
+    else
+        FN(sort_buckets_as)(to, area, bounds, nbuckets, image);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Sorts those of LANES buckets that have more keys than places: where the spilled keys of later buckets begin. */
+TARGET static const KEY *FN(sort_spilled)(KEY *to, const KEY *places, const KEY *counts, const KEY *spilled,
+                                          const struct sort_image *image) {
+    KEY all[UINT8_MAX];
+    for (uint32_t i = 0; i < LANES; to += counts[i++]) {
+        if (counts[i] <= SORT_NETWORK_KEYS) continue;
+        const uint32_t n = (uint32_t)counts[i], nspilled = n - SORT_NETWORK_KEYS;
+        memcpy(all, places + i * SORT_NETWORK_KEYS, SORT_NETWORK_KEYS * sizeof *all);
+        memcpy(all + SORT_NETWORK_KEYS, spilled, nspilled * sizeof *all);
+        FN(sort_images)(to, all, n, image);
+        spilled += nspilled;
+    }
+    return spilled;
+}
+
+TARGET ALWAYS_INLINE void FN(sort_slots_as)(KEY *to, uint32_t n, const KEY *places, const uint8_t *counts, uint32_t nbuckets,
+                                            const KEY *spilled, const struct sort_image *image) {
+    uint32_t begin = 0;
+    for (uint32_t b = 0; b < nbuckets; b += LANES, places += LANES * SORT_NETWORK_KEYS) {
+        __m512i rows[16];
+        KEY lengths[LANES];
+        uint32_t bounds[LANES + 1];
+        const __m512i length = LOAD_U8(counts + b);
+        _mm512_storeu_si512(lengths, length);
+        UNROLL for (uint32_t i = 0; i < 16; i++) {
+            const uint32_t d = i / FN(nregisters), r = i % FN(nregisters);
+            const MASK lanes = LESS(LANE_NUMBERS, SPLAT(lengths[d] - r * LANES));
+            rows[i] = LOAD(SPLAT(-1), lanes, places + i * LANES);
+        }
+        const bool any_long = LESS(SPLAT(SORT_NETWORK_KEYS), length) != 0;
+        bounds[0] = begin;
+        UNROLL for (uint32_t i = 0; i < LANES; i++) bounds[i + 1] = begin += (uint32_t)lengths[i];
+        FN(sort_rows)(to, n, bounds, rows, image);
+        if (any_long) spilled = FN(sort_spilled)(to + bounds[0], places, lengths, spilled, image);
+    }
+}
+
+TARGET static void FN(sort_slots)(void *to, uint32_t n, const void *places, const uint8_t *counts, uint32_t nbuckets, const void *spilled,
+                                  const struct sort_image *image) {
+    const struct sort_image no_float = {image->flip, 0};
+    if (image->when_negative == 0)
+        FN(sort_slots_as)(to, n, places, counts, nbuckets, spilled, &no_float);
+    else
+        FN(sort_slots_as)(to, n, places, counts, nbuckets, spilled, image);
+}
