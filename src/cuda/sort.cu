@@ -7,7 +7,7 @@
  *
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
- *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh
+ *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
@@ -15,8 +15,8 @@
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *     4. one CTA          sort_tiny.cuh, or digit by digit sort_small.cuh
  *
- * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, or
- * the kernel that splits further, is queued with every split, for keys that the split is not for. Nothing waits for the device.
+ * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, the
+ * kernel that splits further, or both are queued with every split, for keys that the split is not for. Nothing waits for the device.
  *
  * Values of up to 16 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
  * Cost: as the files say. Source: Adinets and Merrill, Onesweep, 2022; Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort
@@ -222,15 +222,18 @@ static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *
 template <typename KEY, typename ITEM>
 static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct deep_scratch *deep, char *scratch,
                                    const struct cuda_queue *queue) {
-    split->tile_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, partition_shape<ITEM>::ROWS);
+    constexpr int FIRST_ROWS = partition_shape<ITEM, true>::ROWS, ROWS = partition_shape<ITEM, false>::ROWS;
+    split->first_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, FIRST_ROWS);
+    split->tile_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, ROWS);
     if (sizeof(ITEM) > sizeof(KEY)) {
         split->out = job->values_out;
         split->index_nbytes = job->value_nbytes;
         split->index_shift = (uint32_t)__builtin_clz(split->n - 1);
         split->high = (uint32_t *)job->values_tmp;
         split->low = (uint32_t *)job->values_out;
-    } else if (split->coarse_bits > 0) {
+    } else if (split->n >= SPLIT_TWO_MIN) {
         split->deep = deep_lists_at(deep, scratch, split);
+        split->or_passes = split->n < levels_alone_min(sizeof(KEY));
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
     split->second = split->index_nbytes == 4 ? NULL : split->out;
@@ -256,8 +259,11 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        *done = alone && split.coarse_bits > 0; /* then what is skewed is split further */
-        if (alone) return launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue);
+        if (alone) {
+            const cudaError_t error = launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue);
+            *done = split.deep.buckets && !split.or_passes; /* then what is skewed is split further */
+            return error;
+        }
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, &layout->deep, scratch, queue);
         const cudaError_t error = clear_headers(job, &split, queue);
         return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;

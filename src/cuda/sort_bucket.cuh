@@ -1,16 +1,17 @@
 /* sort_bucket.cuh: the last step of sorting keys alone: a CTA a bucket, by all bits that the items of a bucket do not share
- * (sort_window.cuh).
+ * (sort_window.cuh). Buckets with deep bins of many distinct items are left as they are, and a second kernel sorts them by stable passes.
  *
  * Cost: items read once, keys or indices written once; a bucket may be sorted where it is. */
 #ifndef UPSWEEP_CUDA_SORT_BUCKET_CUH
 #define UPSWEEP_CUDA_SORT_BUCKET_CUH
 
-#include "sort_window.cuh"
+#include "sort_repeats.cuh"
 
 /* Within a bucket the top bits are known; an item is kept without them, shifted up, so that there is room for a rank below. */
 template <typename ITEM> struct bucket_items {
     uint32_t bits; /* that all items share, once `least` is taken off */
-    ITEM least;    /* the bucket's number, where it belongs in an item; or its least item */
+    bool bounded;
+    ITEM least; /* if bounded, the least item; else the bits that all share: they need not be taken off, as shifting loses them */
 
     __device__ __forceinline__ ITEM rank_mask() const { return (ITEM)(((ITEM)1 << bits) - 1); }
     __device__ __forceinline__ ITEM item_of(ITEM shifted) const { return (ITEM)((shifted >> bits) + least); }
@@ -24,10 +25,12 @@ static __device__ __forceinline__ void put_results(void *out, struct bucket_slot
     T results[WINDOW_LANE_KEYS];
 #pragma unroll
     for (int i = 0; i < WINDOW_LANE_KEYS; i++) {
-        if constexpr (sizeof(KEY) == sizeof(ITEM))
-            results[i] = order.key_of_image(bucket.item_of(items[i]));
-        else
+        if constexpr (sizeof(KEY) != sizeof(ITEM))
             results[i] = (uint32_t)bucket.item_of(items[i]) >> index_shift;
+        else if (order.float_mask == 0 && !bucket.bounded)
+            results[i] = (T)((items[i] >> bucket.bits | bucket.least) ^ order.flip);
+        else
+            results[i] = order.key_of_image(bucket.item_of(items[i]));
     }
     put_window((T *)out, slots, window_slot, results);
 }
@@ -38,76 +41,84 @@ template <typename ITEM> static __device__ __forceinline__ ITEM get_item(const s
     return src[place];
 }
 
-/* Is some bin deep, and its items not all equal? All items lie in their bins; a deep bin's, one over the other if the bits have no room for
- * their ranks. Each thread looks at its own. */
-template <typename SHAPE, typename ITEM>
-static __device__ __forceinline__ bool has_deep_bin(const ITEM (&items)[SHAPE::ROWS], uint32_t n, const ITEM *s_slots, uint32_t first,
-                                                    const uint32_t *s_bins, uint32_t bin_shift, ITEM rank_mask) {
-    bool deep = false;
-#pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++) {
-        if (row * SHAPE::THREADS + threadIdx.x >= n) continue;
-        const uint32_t bin = (uint32_t)(items[row] >> bin_shift), start = s_bins[bin];
-        const uint32_t count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
-        if (count <= WINDOW_HALO) continue;
-        deep = deep || count - 1 > rank_mask || ((s_slots[slot_at<ITEM>(first + start)] ^ items[row]) & ~rank_mask) != 0;
-    }
-    return deep;
-}
+/* Which of a thread's items there are. Where TOGETHER rows are there for all threads, nothing is asked for each item: that is nearly every
+ * time, and a third of the instructions. */
+template <typename SHAPE> struct bucket_rows {
+    uint32_t n;
+    int32_t left; /* items from this thread's first on */
 
-/* Is there a bin of more items than that? Each thread looks at its own. */
-template <typename SHAPE, typename ITEM>
-static __device__ __forceinline__ bool has_crowded_bin(const ITEM (&items)[SHAPE::ROWS], uint32_t n, const uint32_t *s_bins,
-                                                       uint32_t bin_shift, uint32_t most) {
-    bool crowded = false;
-#pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++) {
-        if (row * SHAPE::THREADS + threadIdx.x >= n) continue;
-        const uint32_t bin = (uint32_t)(items[row] >> bin_shift);
-        crowded = crowded || (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - s_bins[bin] > most;
+    __device__ __forceinline__ explicit bucket_rows(uint32_t n_) : n(n_), left((int32_t)(n_ - threadIdx.x)) {}
+    __device__ __forceinline__ bool has(int row) const { return row < SHAPE::ROWS && row * SHAPE::THREADS < left; }
+    __device__ __forceinline__ bool all_have(int first) const {
+        return first + SHAPE::TOGETHER <= SHAPE::ROWS && (first + SHAPE::TOGETHER) * SHAPE::THREADS <= n;
     }
-    return crowded;
-}
+};
 
-/* Takes from each item what all share, shifts it up, and adds its rank in its bin below. */
 template <typename SHAPE, typename ITEM>
-static __device__ __forceinline__ void count_in_bins(ITEM (&items)[SHAPE::ROWS], uint32_t n, uint32_t *s_bins,
-                                                     const struct bucket_items<ITEM> &bucket, uint32_t bin_shift) {
+static __device__ __forceinline__ void get_items(ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
+                                                 const struct split_job &job, const ITEM *src, uint32_t start) {
+    const bool halves = sizeof(ITEM) == 8 && !src;
+    const ITEM *mine = src + start + threadIdx.x;
     constexpr int TOGETHER = SHAPE::TOGETHER;
-    const ITEM rank_mask = bucket.rank_mask();
-#pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++) items[row] = (ITEM)((items[row] - bucket.least) << bucket.bits);
 #pragma unroll
     for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
-        if (TOGETHER > 1 && first + TOGETHER <= SHAPE::ROWS && (first + TOGETHER) * SHAPE::THREADS <= n) { /* all of them exist */
-            uint32_t rank[TOGETHER];
+        if (!halves && rows.all_have(first)) {
 #pragma unroll
-            for (int i = 0; i < TOGETHER; i++) rank[i] = atomicAdd(&s_bins[items[first + i] >> bin_shift], 1);
-#pragma unroll
-            for (int i = 0; i < TOGETHER; i++) items[first + i] |= rank[i] & rank_mask;
+            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++) items[row] = mine[row * SHAPE::THREADS];
         } else {
 #pragma unroll
             for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
-                if (row * SHAPE::THREADS + threadIdx.x < n) items[row] |= atomicAdd(&s_bins[items[row] >> bin_shift], 1) & rank_mask;
+                items[row] = rows.has(row) ? get_item(job, src, start + row * SHAPE::THREADS + threadIdx.x) : (ITEM)0;
         }
     }
 }
 
-/* Puts each item in its bin, without its rank. */
+/* Takes from each item what all share, shifts it up, and adds its rank in its bin below. */
 template <typename SHAPE, typename ITEM>
-static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&items)[SHAPE::ROWS], uint32_t n, uint32_t first_slot,
-                                                   const uint32_t *s_bins, uint32_t bin_shift, ITEM rank_mask) {
+static __device__ __forceinline__ void count_in_bins(ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows, uint32_t *s_bins,
+                                                     const struct bucket_items<ITEM> &bucket, uint32_t bin_shift) {
+    constexpr int TOGETHER = SHAPE::TOGETHER;
+    const ITEM rank_mask = bucket.rank_mask();
+    if (bucket.bounded) {
+#pragma unroll
+        for (int row = 0; row < SHAPE::ROWS; row++) items[row] -= bucket.least;
+    }
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) items[row] = (ITEM)(items[row] << bucket.bits);
+#pragma unroll
+    for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
+        if (rows.all_have(first)) {
+            uint32_t rank[TOGETHER];
+#pragma unroll
+            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) rank[i] = atomicAdd(&s_bins[items[first + i] >> bin_shift], 1);
+#pragma unroll
+            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) items[first + i] |= rank[i] & rank_mask;
+        } else {
+#pragma unroll
+            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
+                if (rows.has(row)) items[row] |= atomicAdd(&s_bins[items[row] >> bin_shift], 1) & rank_mask;
+        }
+    }
+}
+
+/* Puts each item in its bin. Its rank stays below it, and does no harm there. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
+                                                   uint32_t first_slot, const uint32_t *s_bins, uint32_t bin_shift, ITEM rank_mask) {
     constexpr int TOGETHER = SHAPE::TOGETHER;
 #pragma unroll
     for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
-        uint32_t start[TOGETHER];
+        uint32_t slot[TOGETHER];
 #pragma unroll
-        for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) start[i] = first_slot + s_bins[items[first + i] >> bin_shift];
+        for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++)
+            slot[i] = first_slot + s_bins[items[first + i] >> bin_shift] + (uint32_t)(items[first + i] & rank_mask);
+        if (rows.all_have(first)) {
 #pragma unroll
-        for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) {
-            const ITEM item = items[first + i];
-            const uint32_t rank = (uint32_t)(item & rank_mask);
-            if ((first + i) * SHAPE::THREADS + threadIdx.x < n) s_slots[slot_at<ITEM>(start[i] + rank)] = (ITEM)(item - rank);
+            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) s_slots[slot_at<ITEM>(slot[i])] = items[first + i];
+        } else {
+#pragma unroll
+            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++)
+                if (rows.has(first + i)) s_slots[slot_at<ITEM>(slot[i])] = items[first + i];
         }
     }
 }
@@ -134,53 +145,43 @@ template <typename ITEM> struct bucket_desk {
     ITEM some_item;
 };
 
-/* All threads call it. */
+/* False: its bins are not for this; it lies as it was, and nothing is written. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
-static __device__ __forceinline__ void sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
+static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
                                                    unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
     const uint32_t start = found.start, n = found.n;
     uint32_t *s_bins = (uint32_t *)s_memory;
     ITEM *s_slots = (ITEM *)(s_memory + SHAPE::BINS_NBYTES);
     ITEM items[ROWS];
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        const uint32_t item = row * THREADS + threadIdx.x;
-        items[row] = item < n ? get_item(job, found.src, start + item) : (ITEM)0;
-    }
+    const struct bucket_rows<SHAPE> rows(n);
+    get_items(items, rows, job, found.src, start);
     if (threadIdx.x == 0) s.some_item = items[0];
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
     const struct bucket_items<ITEM> bucket = {
-        found.bits, found.bounded ? found.least : (ITEM)(s.some_item & ~((ITEM) ~(ITEM)0 >> found.bits))
+        found.bits, found.bounded, found.bounded ? found.least : (ITEM)(s.some_item & ~((ITEM) ~(ITEM)0 >> found.bits))
     };
     const uint32_t bin_shift = max((uint32_t)sizeof(ITEM) * 8 - SHAPE::BIN_BITS, bucket.bits);
-    count_in_bins<SHAPE>(items, n, s_bins, bucket, bin_shift);
+    count_in_bins(items, rows, s_bins, bucket, bin_shift);
     __syncthreads();                                                                    /* all counts */
     bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums)); /* also: all starts */
 
+    if (deep && sizeof(KEY) != sizeof(ITEM)) return false; /* items of an argsort are never equal */
+
     /* Slots: a halo, then as many as make out + slot aligned to eight items, then the items, then what the last window looks at. */
-    const uint32_t out_nbytes = job.index_nbytes ? job.index_nbytes : (uint32_t)sizeof(KEY);
+    const uint32_t out_nbytes = sizeof(KEY) == sizeof(ITEM) ? (uint32_t)sizeof(KEY) : job.index_nbytes == 4 ? 4 : 8;
     char *out = (char *)job.out + (uint64_t)start * out_nbytes;
-    const uint32_t skew = (uint32_t)((uintptr_t)out / out_nbytes % WINDOW_LANE_KEYS), first = WINDOW_HALO + skew;
+    const uint32_t skew = (uint32_t)(uintptr_t)out / out_nbytes % WINDOW_LANE_KEYS, first = WINDOW_HALO + skew;
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
-    put_in_bins<SHAPE>(s_slots, items, n, first, s_bins, bin_shift, bucket.rank_mask());
-    __syncthreads();                            /* all items are in their bins */
-    if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
-    if (deep) deep = __syncthreads_or(has_deep_bin<SHAPE>(items, n, s_slots, first, s_bins, bin_shift, bucket.rank_mask()));
-    if (bucket.rank_mask() < WINDOW_HALO - 1) { /* no room for ranks: items may have overwritten each other */
-        deep = __syncthreads_or(has_crowded_bin<SHAPE>(items, n, s_bins, bin_shift, (uint32_t)bucket.rank_mask() + 1));
-    }
-    if (deep) {
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) {
-            const uint32_t item = row * THREADS + threadIdx.x;
-            if (item < n) s_slots[first + item] = (ITEM)(items[row] & ~bucket.rank_mask());
-        }
-        __syncthreads(); /* all items are one after the other */
-        sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s.sums, bucket.bits);
+    put_in_bins(s_slots, items, rows, first, s_bins, bin_shift, bucket.rank_mask());
+    __syncthreads();                                    /* all items are in their bins */
+    if (bin_shift == bucket.bits) deep = false;         /* all items of a bin are equal */
+    if (deep || bucket.rank_mask() < WINDOW_HALO - 1) { /* too many items in a bin, or no room for ranks: some may overwrite others */
+        const bool right = sort_deep_repeats<SHAPE, sizeof(KEY) == sizeof(ITEM)>(s_slots, first, n, s_bins, bucket.rank_mask());
+        if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 
     const struct key_order<KEY> order(job);
@@ -196,30 +197,94 @@ static __device__ __forceinline__ void sort_bucket(const struct split_job &job, 
         else
             put_results<uint64_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order, job.index_shift);
     }
+    return true;
 }
 
-/* One CTA a bucket of the split; or, if some were too big, all buckets that are on the list. */
+/* ---- the slow way ------------------------------------------------------------------------------------------------------------- */
+
+/* Any bucket: stable passes over the bits that its items do not share. All threads call it. */
+template <typename KEY, typename ITEM, typename SHAPE>
+static __device__ __noinline__ void sort_bucket_stably(const struct split_job &job, const struct found_bucket<ITEM> &found,
+                                                       unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
+    const uint32_t n = found.n, rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, start = first_of_thread(rows);
+    const struct team_items<false> which = items_of_team<false>(rows, n);
+    const struct cta_memory<ITEM> memory = { (uint32_t *)s_memory, s.sums, (ITEM *)s_memory, NULL };
+    const ITEM least = found.bounded ? found.least : (ITEM)0;
+    ITEM items[SHAPE::ROWS];
+    struct packed_ranks<SHAPE::ROWS> no_places = {};
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++)
+        items[row] = which.has(row) ? (ITEM)(get_item(job, found.src, found.start + start + row * SORT_TEAM) - least) : (ITEM)0;
+    __syncthreads(); /* all items are in registers, so that the bucket may be overwritten */
+    for (uint32_t shift = 0; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
+        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, no_places, which, start, n, memory, shift, SORT_DIGITS - 1);
+    const struct key_order<KEY> order(job);
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) {
+        const uint64_t place = (uint64_t)found.start + start + row * SORT_TEAM;
+        const ITEM item = (ITEM)(items[row] + least);
+        if (!which.has(row)) continue;
+        if constexpr (sizeof(KEY) == sizeof(ITEM))
+            ((KEY *)job.out)[place] = order.key_of_image(item);
+        else if (job.index_nbytes == 4)
+            ((uint32_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
+        else
+            ((uint64_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
+    }
+}
+
+/* ---- the kernels -------------------------------------------------------------------------------------------------------------- */
+
+/* The buckets: one for each number; or, if some were too big, those that are on the list. */
+struct bucket_list {
+    bool listed;
+    uint32_t *left; /* numbers of those that are left for the slow way: where the cursors were, which nobody needs any more */
+
+    __device__ __forceinline__ explicit bucket_list(const struct split_job &job)
+        : listed(job.header->too_big != ALL_FIT), left(listed ? job.deep.counts[0] : job.header->cursor) {}
+
+    template <typename ITEM> __device__ __forceinline__ struct found_bucket<ITEM> find(const struct split_job &job, uint32_t number) const {
+        if (listed) {
+            const struct deep_bucket bucket = job.deep.buckets[number];
+            return {(const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp), bucket.start, bucket.n, bucket.depth, false, 0};
+        }
+        const uint32_t start = job.header->start[number], n = job.header->start[number + 1] - start;
+        struct found_bucket<ITEM> found = {
+            (const ITEM *)(job.coarse_bits ? job.second : job.tmp), start, n, job.coarse_bits + job.fine_bits, false, 0
+        };
+        if (job.cell_keys) bound_items(&found, job.header->cells.bound + number);
+        return found;
+    }
+};
+
 template <typename KEY, typename ITEM, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
-    const bool listed = job.header->too_big != ALL_FIT;
-    const uint32_t nlisted = job.header->deep.nbuckets, nbuckets = listed ? nlisted : gridDim.x;
+    const struct bucket_list list(job);
+    const uint32_t nbuckets = list.listed ? job.header->deep.nbuckets : gridDim.x;
     for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
-        struct found_bucket<ITEM> found = {
-            (const ITEM *)(job.coarse_bits ? job.second : job.tmp), 0, 0, job.coarse_bits + job.fine_bits, false, 0
-        };
-        if (listed) {
-            const struct deep_bucket bucket = job.deep.buckets[number];
-            found = {(const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp), bucket.start, bucket.n, bucket.depth, false, 0};
-        } else {
-            found.start = job.header->start[number];
-            found.n = job.header->start[number + 1] - found.start;
-            if (job.cell_keys) bound_items(&found, job.header->cells.bound + number);
-        }
-        if (found.n > 0) sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
-        if (!listed) return;
+        const struct found_bucket<ITEM> found = list.find<ITEM>(job, number);
+        const bool sorted = found.n == 0 || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+        if (!sorted && threadIdx.x == 0) list.left[atomicAdd(&job.header->nleft, 1)] = number;
+        if (!list.listed) return;
+        __syncthreads(); /* nobody needs the shared memory any more */
+    }
+}
+
+/* What they have left, by a kernel of its own: with this code in the one above, that had no registers for its own. */
+template <typename KEY, typename ITEM, typename SHAPE>
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
+    split_buckets_left(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct bucket_desk<ITEM> s_desk;
+    wait_for_predecessor();
+    const uint32_t nleft = job.header->nleft;
+    if (nleft == 0) return;
+    const struct bucket_list list(job);
+    for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
+        sort_bucket_stably<KEY, ITEM, SHAPE>(job, list.find<ITEM>(job, list.left[i]), s_memory, s_desk);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

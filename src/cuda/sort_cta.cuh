@@ -8,7 +8,7 @@
 
 /* Shared memory. images may lie where counters does. */
 template <typename KEY> struct cta_memory {
-    uint32_t *counters; /* [teams][SORT_DIGITS] */
+    uint32_t *counters; /* [teams][TEAM_WORDS] */
     uint32_t *sums;     /* [SORT_DIGITS / 32] */
     KEY *images;        /* [n] */
     uint16_t *places;   /* [n]; NULL: the keys carry none */
@@ -20,9 +20,9 @@ template <int TEAMS, int ROWS, typename KEY>
 static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], struct packed_ranks<ROWS> &places,
                                                         struct team_items<false> items, uint32_t start, uint32_t n,
                                                         const struct cta_memory<KEY> &memory, uint32_t shift, uint32_t mask) {
-    uint32_t *team_counters = memory.counters + threadIdx.x / SORT_TEAM * SORT_DIGITS;
+    uint32_t *team_counters = memory.counters + threadIdx.x / SORT_TEAM * TEAM_WORDS;
     struct packed_ranks<ROWS> ranks;
-    clear_counters(memory.counters + threadIdx.x / 32 * (32 / SORT_TEAM) * SORT_DIGITS);
+    clear_counters(memory.counters + threadIdx.x / 32 * (32 / SORT_TEAM) * TEAM_WORDS);
     rank_in_team(ranks, images, items, team_counters, shift, mask);
     __syncthreads(); /* all histograms are complete */
     const uint32_t count = threadIdx.x < SORT_DIGITS ? sum_team_counts<TEAMS>(memory.counters, threadIdx.x) : 0;

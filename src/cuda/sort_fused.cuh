@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
         (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
     };
     if (job.cell_keys) bound_items(&found, job.header->cells.bound + blockIdx.x);
-    sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+    if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) sort_bucket_stably<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
 }
 
 #endif

@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     __shared__ uint32_t s_live;
     __shared__ bool s_last;
     wait_for_predecessor();
-    if (job.only_if && *job.only_if == 0) return;
+    if (job.only_if && *job.only_if != NOT_SPLIT) return;
     if (threadIdx.x == 0) s_live = 0;
     const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;

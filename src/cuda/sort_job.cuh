@@ -37,6 +37,10 @@ struct sort_header {
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
+/* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it; some, or all that there is, are
+ * split further. */
+enum split_fit { ALL_FIT, NOT_SPLIT, SOME_TOO_BIG, ALL_TOO_BIG };
+
 struct sort_job {
     const void *keys_in;
     void *keys_out, *keys_tmp;
@@ -55,7 +59,7 @@ struct sort_job {
     bool in_place;             /* keys or values: the first pass must not write to `out` */
     bool all_in_place;         /* with no live pass there is nothing to move */
 
-    const uint32_t *only_if;   /* NULL, or a word that is 0 if the sort has been done in another way */
+    const uint32_t *only_if;   /* NULL, or a word that is not NOT_SPLIT if the sort is done in another way */
     uint32_t histogram_copies; /* of each counter, in the histogram kernel: a power of two, at most 32 */
     struct sort_header *header;
     uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */

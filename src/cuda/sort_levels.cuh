@@ -211,10 +211,11 @@ static __device__ __forceinline__ void move_part(const struct split_job &job, st
     KEY *dst = (KEY *)(s.segment.place == BUFFER_TMP ? job.out : job.tmp);
     for (uint32_t first = begin; first < end; first += job.tile_items) {
         const struct tile_of_partition<KEY> tile = {
-            segment_keys<KEY>(job, s.segment) + first, first, min(end - first, job.tile_items), places
+            segment_keys<KEY>(job, s.segment) + first, first, min(end - first, job.tile_items), job.tile_items / SPLIT_THREADS, places
         };
         const struct bit_digits digits = {shift, (1u << bits) - 1};
-        partition_tile<KEY, KEY, false, true>(job, tile, digits, segment_order<KEY>(job, s.segment.place), dst, s_memory, s.partition);
+        partition_tile<KEY, KEY, false, true, partition_shape<KEY, false>::ROWS>(
+            job, tile, digits, segment_order<KEY>(job, s.segment.place), dst, s_memory, s.partition);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }
@@ -227,7 +228,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_levels
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct levels_desk s_desk;
     wait_for_predecessor();
-    if (job.header->too_big == ALL_FIT) return;
+    if (job.header->too_big == ALL_FIT || job.header->too_big == NOT_SPLIT) return;
     uint32_t ticket = 0; /* of thread 0 */
     if (threadIdx.x == 0) {
         s_desk.phase = s_desk.begin = s_desk.finished = 0;

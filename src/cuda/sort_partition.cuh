@@ -13,9 +13,9 @@
 
 #include "sort_split.cuh"
 
-template <typename ITEM> struct partition_shape {
-    static constexpr int ROWS = sizeof(ITEM) == 8 ? SPLIT_ROWS_WIDE : SPLIT_ROWS_NARROW;
-    static constexpr uint32_t ITEMS = ROWS * SPLIT_THREADS;
+/* FIRST: of the input. */
+template <typename ITEM, bool FIRST> struct partition_shape {
+    static constexpr int ROWS = sizeof(ITEM) == 8 ? SPLIT_ROWS_WIDE : FIRST ? SPLIT_ROWS_FIRST : SPLIT_ROWS_NARROW;
 };
 
 /* The coarse bucket that tile number `tile` of the second partition belongs to. */
@@ -136,21 +136,20 @@ template <uint32_t NDIGITS> struct digit_partition { uint32_t places[NDIGITS], b
 /* A tile: its keys, the index of the first, their number; where the next key of each digit goes. */
 template <typename KEY> struct tile_of_partition {
     const KEY *src;
-    uint32_t first, count;
+    uint32_t first, count, rows;
     uint32_t *cursors;
 };
 
 /* Moves a tile's items to dst. All threads call it. s_memory: room for a tile. */
-template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, typename DIGITS, uint32_t NDIGITS>
+template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, int ROWS, typename DIGITS, uint32_t NDIGITS>
 static __device__ __forceinline__ void partition_tile(const struct split_job &job, const struct tile_of_partition<KEY> &tile,
                                                       const DIGITS &digits, const struct key_order<KEY> &order, ITEM *dst,
                                                       unsigned char *s_memory, struct digit_partition<NDIGITS> &s) {
-    constexpr int ROWS = partition_shape<ITEM>::ROWS;
     constexpr uint32_t PER_THREAD = (NDIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
     ITEM *s_tile = (ITEM *)s_memory;
     for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += SPLIT_THREADS) s.places[digit] = 0;
 
-    const uint32_t warp = threadIdx.x / 32, rows = job.tile_items / SPLIT_THREADS, start = warp * 32 * rows + threadIdx.x % 32;
+    const uint32_t warp = threadIdx.x / 32, rows = tile.rows, start = warp * 32 * rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, rows, tile.count);
     const KEY *src = tile.src + start;
     KEY keys[ROWS];
@@ -191,14 +190,15 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     __shared__ struct digit_table<DIGITS> s_table;
     __shared__ struct digit_partition<SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS> s_partition;
     wait_for_predecessor();
-    if (job.header->too_big == NOT_SPLIT) return;
+    if (job.header->too_big == NOT_SPLIT || job.header->too_big == ALL_TOO_BIG) return;
 
     const bool two = job.coarse_bits > 0;
-    uint32_t first = blockIdx.x * job.tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.header->cursor;
+    const uint32_t tile_items = SECOND ? job.tile_items : job.first_items;
+    uint32_t first = blockIdx.x * tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.header->cursor;
     if (SECOND) {
         if (blockIdx.x >= job.header->coarse_tile[1u << job.coarse_bits]) return;
         const uint32_t coarse = coarse_of_tile(job, blockIdx.x);
-        first = job.header->start[coarse << job.fine_bits] + (blockIdx.x - job.header->coarse_tile[coarse]) * job.tile_items;
+        first = job.header->start[coarse << job.fine_bits] + (blockIdx.x - job.header->coarse_tile[coarse]) * tile_items;
         end = job.header->start[(coarse + 1) << job.fine_bits];
         cursors = job.header->cursor + (coarse << job.fine_bits);
     }
@@ -208,9 +208,9 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     const DIGITS digits =
         cut_number<DIGITS, ITEM>(job, coarse_digit ? job.fine_bits : 0, coarse_digit ? job.coarse_bits : job.fine_bits, s_table.entries);
     const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first;
-    const struct tile_of_partition<KEY> tile = { src, first, min(end - first, job.tile_items), cursors };
-    partition_tile<KEY, ITEM, SECOND, false>(job, tile, digits, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory,
-                                             s_partition);
+    const struct tile_of_partition<KEY> tile = { src, first, min(end - first, tile_items), tile_items / SPLIT_THREADS, cursors };
+    partition_tile<KEY, ITEM, SECOND, false, partition_shape<ITEM, !SECOND>::ROWS>(
+        job, tile, digits, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory, s_partition);
 }
 
 #endif

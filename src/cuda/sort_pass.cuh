@@ -106,7 +106,7 @@ template <typename KEY> static __device__ __forceinline__ void draw_ticket(const
 template <typename KEY, int VALUE_NBYTES>
 __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(const __grid_constant__ struct sort_job job) {
     wait_for_predecessor();
-    if (job.only_if && *job.only_if == 0) return;
+    if (job.only_if && *job.only_if != NOT_SPLIT) return;
 
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct digit_sums s_sums;

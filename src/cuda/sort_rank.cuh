@@ -25,7 +25,8 @@
 
 #include "sort_job.cuh"
 
-#define SORT_TEAM  16 /* lanes */
+#define SORT_TEAM  16                 /* lanes */
+#define TEAM_WORDS (SORT_DIGITS + 16) /* a warp's teams often have the same digits: so they have them in different banks */
 #define RANK_ONE   (1u << SORT_TEAM)
 #define RANK_LANES (RANK_ONE - 1)
 
@@ -71,10 +72,10 @@ struct packed_ranks {
     __device__ __forceinline__ uint32_t get(int row) const { return row % 2 ? word[row / 2] >> 16 : word[row / 2] & 0xffff; }
 };
 
-/* Zeroes the counters of the warp's teams, [SORT_DIGITS] each. */
+/* Zeroes the counters of the warp's teams, [TEAM_WORDS] each. */
 static __device__ __forceinline__ void clear_counters(uint32_t *warp_counters) {
     uint4 *words = (uint4 *)warp_counters;
-    for (uint32_t i = threadIdx.x % 32; i < 32 / SORT_TEAM * SORT_DIGITS / 4; i += 32) words[i] = make_uint4(0, 0, 0, 0);
+    for (uint32_t i = threadIdx.x % 32; i < 32 / SORT_TEAM * TEAM_WORDS / 4; i += 32) words[i] = make_uint4(0, 0, 0, 0);
     __syncwarp(); /* zeroes before the first atomic */
 }
 
@@ -154,11 +155,11 @@ static __device__ __forceinline__ void rank_in_team(struct packed_ranks<ROWS> &r
     }
 }
 
-/* Thread d < 256: the tile's keys of digit d. counters [TEAMS][SORT_DIGITS]. */
+/* Thread d < 256: the tile's keys of digit d. counters [TEAMS][TEAM_WORDS]. */
 template <int TEAMS> static __device__ __forceinline__ uint32_t sum_team_counts(const uint32_t *counters, uint32_t digit) {
     uint32_t total = 0;
 #pragma unroll
-    for (int team = 0; team < TEAMS; team++) total += counters[team * SORT_DIGITS + digit] / RANK_ONE;
+    for (int team = 0; team < TEAMS; team++) total += counters[team * TEAM_WORDS + digit] / RANK_ONE;
     return total;
 }
 
@@ -166,7 +167,7 @@ template <int TEAMS> static __device__ __forceinline__ uint32_t sum_team_counts(
 template <int TEAMS> static __device__ __forceinline__ void store_team_starts(uint32_t *counters, uint32_t digit, uint32_t digit_start) {
 #pragma unroll
     for (int team = 0; team < TEAMS; team++) {
-        uint32_t *counter = &counters[team * SORT_DIGITS + digit];
+        uint32_t *counter = &counters[team * TEAM_WORDS + digit];
         const uint32_t next = digit_start + *counter / RANK_ONE;
         *counter = digit_start;
         digit_start = next;

@@ -33,7 +33,7 @@ static uint32_t rows_for(const struct cuda_queue *queue, uint64_t n, uint32_t ro
 
 /* Dynamic shared memory for a tile: first the counters are there, then the keys and words. */
 template <typename KEY, int WORD> static uint32_t tile_nbytes(const struct sort_job *job) {
-    const uint32_t counters = SORT_THREADS / SORT_TEAM * SORT_DIGITS * sizeof(uint32_t);
+    const uint32_t counters = SORT_THREADS / SORT_TEAM * TEAM_WORDS * sizeof(uint32_t);
     const uint32_t tile = SORT_THREADS * job->rows * (uint32_t)(sizeof(KEY) + WORD);
     return tile > counters ? tile : counters;
 }

@@ -15,7 +15,7 @@ template <typename KEY> struct small_shape {
     static constexpr int TEAMS = SORT_SMALL_THREADS / SORT_TEAM;
     static constexpr uint32_t ITEMS = SORT_SMALL_THREADS * ROWS;
     /* One area for the digit counters, the keys and the values, which are never there at once; one for the places. */
-    static constexpr uint32_t COUNTERS_NBYTES = TEAMS * SORT_DIGITS * sizeof(uint32_t);
+    static constexpr uint32_t COUNTERS_NBYTES = TEAMS * TEAM_WORDS * sizeof(uint32_t);
     static constexpr uint32_t AREA_NBYTES = COUNTERS_NBYTES > ITEMS * sizeof(KEY) ? COUNTERS_NBYTES : ITEMS * sizeof(KEY);
     static constexpr uint32_t SHARED_NBYTES = AREA_NBYTES + ITEMS * sizeof(uint16_t);
 };

@@ -11,8 +11,9 @@
  * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
- * digit (sort_levels.cuh). Else all is left to the stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3
- * return at once; otherwise it is the passes that do.
+ * digit (sort_levels.cuh): 64-bit keys always, 32-bit ones if the buckets too big are few, or the values are. Else all is left to the
+ * stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3 return at once; otherwise it is the passes that
+ * do.
  *
  * What is moved are *items*, made by the first partition and undone by step 3: keys as their images (sort_job.cuh); or, for an argsort of
  * 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting them in any
@@ -28,14 +29,12 @@
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
-/* Do all buckets fit a CTA? NOT_SPLIT: they do not, and nothing is moved to them. */
-enum split_fit { ALL_FIT, NOT_SPLIT, SOME_TOO_BIG };
-
 /* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */
 struct split_header {
     uint32_t ctas_done;
     uint32_t ticket[2];                                      /* next tile of the stable partitions */
     uint32_t too_big;                                        /* enum split_fit */
+    uint32_t nleft;                                          /* buckets for stable passes */
     struct deep_control deep;                                /* of what is split further */
     struct cell_counts cell_counts;                          /* of floats */
     __align__(16) uint32_t cursor[1 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes */
@@ -60,10 +59,12 @@ struct split_job {
     uint32_t nnumbers;         /* of buckets, at most */
     uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
     bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
-    uint32_t sample_limit;     /* of keys in a sample that may share the highest digit; 0: no sample is taken */
+    uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
     uint32_t copies;           /* of each counter of the histogram kernel */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
-    uint32_t tile_items;       /* of a partition */
+    bool or_passes;            /* stable passes are queued behind, too, for what is better done by them */
+    uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
+    uint32_t tile_items;       /* of a tile of any other */
     uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
     uint32_t state_words[2];
     struct split_header *header;
@@ -149,18 +150,19 @@ static __device__ __forceinline__ uint32_t sum4(uint4 v) { return v.x + v.y + v.
 static __device__ __forceinline__ uint32_t max4(uint4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
 
 /* Turns the histogram into starts. Each warp owns a stretch of it and walks it twice: for its sum, then, knowing the sums of the warps
- * before, for the starts. nbuckets is a multiple of 128. Sets too_big. */
-static __device__ void scan_buckets(const struct split_job &job, uint32_t nbuckets, uint32_t *s_sums) {
+ * before, for the starts. nbuckets is a multiple of 128. *s_nbig, 0 before: keys in buckets that are too big. */
+static __device__ void scan_buckets(const struct split_job &job, uint32_t nbuckets, uint32_t *s_sums, uint32_t *s_nbig) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, nwarps = blockDim.x / 32;
     const uint32_t steps = (nbuckets / 128 + nwarps - 1) / nwarps; /* of 128 counters */
     const uint32_t begin = min(warp * steps * 128, nbuckets), end = min(begin + steps * 128, nbuckets);
-    uint32_t sum = 0, largest = 0;
+    uint32_t sum = 0, nbig = 0;
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
         const uint4 counts = __ldcg((const uint4 *)&job.header->cursor[i]); /* from L2, where the other CTAs' atomics took place */
         sum += sum4(counts);
-        largest = max(largest, max4(counts));
+        nbig += (counts.x > job.bucket_max ? counts.x : 0) + (counts.y > job.bucket_max ? counts.y : 0) +
+                (counts.z > job.bucket_max ? counts.z : 0) + (counts.w > job.bucket_max ? counts.w : 0);
     }
-    if (largest > job.bucket_max) job.header->too_big = job.deep.buckets && !job.cell_keys ? SOME_TOO_BIG : NOT_SPLIT;
+    if (nbig) atomicAdd(s_nbig, nbig);
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
@@ -198,7 +200,7 @@ static __device__ void plan_coarse(const struct split_job &job, uint32_t *s_sums
 
 /* What is to be split further: of a finished histogram the buckets that are too big, else everything there is. */
 static __device__ void plan_deep(const struct split_job &job, uint32_t nbuckets, bool none, struct deep_desk &s) {
-    const struct deep_children of = {0, job.coarse_bits + job.fine_bits, BUFFER_OUT, 0}; /* where the second partition leaves them */
+    const struct deep_children of = {0, job.coarse_bits + job.fine_bits, (uint32_t)(job.coarse_bits ? BUFFER_OUT : BUFFER_TMP), 0};
     start_deep_desk(s);
     if (none) {
         if (threadIdx.x == 0) add_segment(job.deep, {0, job.n, 0, BUFFER_IN}, 0, s);
@@ -216,14 +218,43 @@ static __device__ void plan_deep(const struct split_job &job, uint32_t nbuckets,
     if (threadIdx.x == 0) job.header->deep.phase_end[0] = job.header->deep.ncounts[0];
 }
 
-/* Is one of the highest digits so frequent that some bucket must be too big? From a sample of keys, the same in each CTA, so that all
- * agree. */
-template <typename KEY> static __device__ bool sample_is_skewed(const struct split_job &job, uint32_t *s_counts) {
-    if (threadIdx.x < SORT_DIGITS) s_counts[threadIdx.x] = 0;
-    __syncthreads(); /* zeroes before counts */
-    const KEY key = ((const KEY *)job.in)[(uint64_t)threadIdx.x * job.n / SPLIT_HISTOGRAM_THREADS];
-    const uint32_t digit = (uint32_t)(key_order<KEY>(job).image(key) >> (sizeof(KEY) * 8 - SORT_DIGIT_BITS));
-    return __syncthreads_or(atomicAdd(&s_counts[digit], 1) >= job.sample_limit);
+/* A sample: of each thread a key, the same in each CTA. */
+template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const struct split_job &job) {
+    return ((const KEY *)job.in)[(uint64_t)threadIdx.x * job.n / SPLIT_HISTOGRAM_THREADS];
+}
+
+/* Must some bucket be too big? How many pairs of sampled keys share a bucket? All CTAs agree. The counters are zero, and will be again. All
+ * threads call it. */
+template <typename KEY, typename DIGITS>
+static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &job, const struct bucket_counts<KEY, DIGITS> &counts,
+                                                        uint32_t *s_npairs) {
+    const uint32_t bucket = counts.digits.of(counts.order.image(sampled_key<KEY>(job))), half = bucket % 2 * 16;
+    uint32_t *word = &counts.words[bucket / 2 * job.copies];
+    const uint32_t npairs = sum_warp(atomicAdd(word, 1u << half) >> half & 0xffff);
+    if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
+    __syncthreads(); /* all pairs */
+    atomicSub(word, 1u << half);
+    return *s_npairs >= job.sample_limit;
+}
+
+/* Do some twenty values make up most of the keys? Then three of four sampled keys are one of 32 others. All threads call it. */
+template <typename KEY> static __device__ __forceinline__ bool has_few_values(const struct split_job &job, KEY *s_keys) {
+    const KEY key = sampled_key<KEY>(job);
+    if (threadIdx.x % 32 == 0) s_keys[threadIdx.x / 32] = key;
+    __syncthreads(); /* all 32 */
+    bool seen = false;
+    for (uint32_t i = 0; i < SPLIT_HISTOGRAM_THREADS / 32; i++) seen = seen || s_keys[i] == key;
+    return __syncthreads_count(seen) >= SPLIT_HISTOGRAM_THREADS / 4 * 3;
+}
+
+/* none: no bucket is to be moved to; nbig: else, keys in those that are too big. All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, uint32_t nbig, KEY *s_keys) {
+    if (!none && nbig == 0) return ALL_FIT;
+    none = none || job.cell_keys;
+    if (!job.deep.buckets || (!none && job.or_passes && nbig > job.n / SPLIT_BIG_PART)) return NOT_SPLIT;
+    if (none && job.or_passes && !has_few_values(job, s_keys)) return NOT_SPLIT;
+    return none ? ALL_TOO_BIG : SOME_TOO_BIG;
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
@@ -234,12 +265,12 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     extern __shared__ __align__(16) uint32_t s_words[];
     __shared__ uint32_t s_sums[32];
     __shared__ bool s_last;
-    __shared__ uint32_t s_stop;
+    __shared__ uint32_t s_stop, s_npairs, s_nbig;
+    __shared__ KEY s_keys[SPLIT_HISTOGRAM_THREADS / 32];
     __shared__ struct deep_desk s_desk;
     __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
     const uint32_t number_bits = job.coarse_bits + job.fine_bits, nbuckets = 1u << number_bits;
-    const bool skewed = DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed<KEY>(job, s_desk.start);
     load_entries(s_table, job);
     for (uint32_t i = threadIdx.x; i < nbuckets / 2 * job.copies; i += blockDim.x) s_words[i] = 0;
     for (int partition = 0; partition < 2; partition++) {
@@ -247,12 +278,13 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
             job.states[partition][i] = 0;
         }
     }
-    if (threadIdx.x == 0) s_stop = 0;
-    if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
+    if (threadIdx.x == 0) s_stop = s_npairs = s_nbig = 0;
     __syncthreads(); /* zeroes before counts */
     const struct bucket_counts<KEY, DIGITS> counts = {
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
+    const bool skewed = DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs);
+    if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
 
@@ -275,13 +307,14 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __threadfence(); /* having seen the others done, see their counts */
     const bool none = __ldcg(&job.header->too_big) == NOT_SPLIT;
     if (!none) {
-        scan_buckets(job, nbuckets, s_sums);
+        scan_buckets(job, nbuckets, s_sums, &s_nbig);
         __syncthreads(); /* all starts; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);
     }
-    __syncthreads(); /* too_big is final */
-    const uint32_t fit = *(volatile uint32_t *)&job.header->too_big;
-    if (job.deep.buckets && fit != ALL_FIT) plan_deep(job, nbuckets, fit == NOT_SPLIT, s_desk);
+    __syncthreads(); /* all is planned */
+    const enum split_fit fit = judge_fit(job, none, s_nbig, s_keys);
+    if (threadIdx.x == 0) job.header->too_big = fit;
+    if (fit == SOME_TOO_BIG || fit == ALL_TOO_BIG) plan_deep(job, nbuckets, fit == ALL_TOO_BIG, s_desk);
 }
 
 #endif

@@ -23,13 +23,18 @@ static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
 
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, job->nnumbers, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
+    const cudaError_t error =
+        launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, job->nnumbers, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
+    if (error != cudaSuccess) return error;
+    const uint32_t nctas = (uint32_t)queue->nsms * SHAPE::STABLE_CTAS_PER_SM;
+    return launch_next(queue, split_buckets_left<KEY, ITEM, SHAPE>, nctas, SHAPE::THREADS, SHAPE::STABLE_NBYTES, *job);
 }
 
 template <typename KEY, typename ITEM, bool SECOND, typename DIGITS>
 static cudaError_t launch_partition(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t nctas = (job->n + job->tile_items - 1) / job->tile_items + (SECOND ? 1u << job->coarse_bits : 0);
-    return launch_next(queue, split_partition<KEY, ITEM, SECOND, DIGITS>, nctas, SPLIT_THREADS, (uint32_t)(job->tile_items * sizeof(ITEM)),
+    const uint32_t tile_items = SECOND ? job->tile_items : job->first_items;
+    const uint32_t nctas = (job->n + tile_items - 1) / tile_items + (SECOND ? 1u << job->coarse_bits : 0);
+    return launch_next(queue, split_partition<KEY, ITEM, SECOND, DIGITS>, nctas, SPLIT_THREADS, (uint32_t)(tile_items * sizeof(ITEM)),
                        *job);
 }
 
@@ -59,14 +64,14 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
 /* Shapes of the last step, by the size of buckets: threads, items a thread, bits of a bin, CTAs a multiprocessor. Those of the middle keep
  * a thousand threads busy on a multiprocessor: the step is a chain of short phases, each as long as its latencies. */
 template <typename ITEM> struct split_shapes {
-    typedef bucket_shape<ITEM, 256, 18, 11> LITTLE;
-    typedef bucket_shape<ITEM, 512, 18, 12, 3> MIDDLE;
-    typedef bucket_shape<ITEM, 512, 35, 13> BIG;
+    typedef bucket_shape<ITEM, 256, 18, 11, 4, 3> LITTLE;
+    typedef bucket_shape<ITEM, 512, 18, 12, 3, 3> MIDDLE;
+    typedef bucket_shape<ITEM, 512, 35, 13, 2, 5> BIG;
 };
 template <> struct split_shapes<uint64_t> {
-    typedef bucket_shape<uint64_t, 256, 18, 11, 3> LITTLE;
-    typedef bucket_shape<uint64_t, 512, 18, 12, 2> MIDDLE;
-    typedef bucket_shape<uint64_t, 1024, 18, 13, 1> BIG;
+    typedef bucket_shape<uint64_t, 256, 18, 11, 3, 3> LITTLE;
+    typedef bucket_shape<uint64_t, 512, 18, 12, 2, 3> MIDDLE;
+    typedef bucket_shape<uint64_t, 1024, 18, 13, 1, 3> BIG;
 };
 
 /* The same where histogram and partition are one launch: few and large buckets rather than many, and of 512 threads, two CTAs a
@@ -81,12 +86,11 @@ template <> struct fused_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 512, 9, 12, 2, 4> MIDDLE, BIG;
 };
 
-/* How many of a sample's keys may share their highest 8 bits before some bucket must be too big, even if they are spread evenly over the
- * buckets of that digit. Some of keys that are spread at random do; 0 if even half of them may. */
+/* How many pairs of a sample's keys may share a bucket, on average, if no bucket is too big? And twice that and some, since a sample is
+ * one: of keys that are spread at random it is beyond eight standard deviations. */
 static uint32_t sample_limit(const struct split_job *job, uint64_t n) {
-    const uint32_t bits = job->coarse_bits + job->fine_bits, spread = bits > SORT_DIGIT_BITS ? bits - SORT_DIGIT_BITS : 0;
-    const uint64_t too_many = (uint64_t)job->bucket_max * 3 / 2 << spread, limit = too_many * SPLIT_HISTOGRAM_THREADS / n + 1;
-    return limit > SPLIT_HISTOGRAM_THREADS / 2 ? 0 : max_u32((uint32_t)limit, SPLIT_SAMPLE_MIN_LIMIT);
+    const uint64_t npairs = SPLIT_HISTOGRAM_THREADS * (SPLIT_HISTOGRAM_THREADS - 1) / 2, limit = 2 * npairs * job->bucket_max / n + 40;
+    return limit < npairs ? (uint32_t)limit : 0;
 }
 
 static_assert(split_shapes<uint32_t>::MIDDLE::ITEMS == SPLIT_BUCKET && split_shapes<uint64_t>::MIDDLE::ITEMS == SPLIT_BUCKET &&

@@ -125,9 +125,9 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
 #pragma unroll
     for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
 
-    uint32_t *counters = (uint32_t *)s_memory, *team_counters = counters + threadIdx.x / SORT_TEAM * SORT_DIGITS;
+    uint32_t *counters = (uint32_t *)s_memory, *team_counters = counters + threadIdx.x / SORT_TEAM * TEAM_WORDS;
     struct packed_ranks<ROWS> ranks;
-    clear_counters(counters + threadIdx.x / 32 * (32 / SORT_TEAM) * SORT_DIGITS);
+    clear_counters(counters + threadIdx.x / 32 * (32 / SORT_TEAM) * TEAM_WORDS);
     rank_in_team(ranks, images, items, team_counters, at.shift, at.mask);
     __syncthreads(); /* all histograms are complete */
 

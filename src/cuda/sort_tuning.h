@@ -57,7 +57,10 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 #define SPLIT_MAX               (1u << 31) /* so many by none; */
 #define SPLIT_BUCKET            9216       /* and what CTAs sort at least at once after two */
 #define SPLIT_HISTOGRAM_THREADS 1024
-#define SPLIT_SAMPLE_MIN_LIMIT  64 /* of 1024 sampled keys with a common highest digit; random ones have up to 16 */
+#define SPLIT_BIG_PART          2 /* if more keys than one in two are in buckets too big, stable passes are quicker than splitting further */
+
+/* From so many keys on what is skewed is always split further; of fewer, if that is quicker than stable passes. */
+static constexpr uint64_t levels_alone_min(size_t key_nbytes) { return key_nbytes == 8 ? 1u << 26 : UINT64_MAX; }
 
 /* Cells of floats (sort_cells.cuh): keys that are counted by them, at most. */
 #define CELL_THREADS 1024
@@ -94,6 +97,7 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 /* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
 #define SPLIT_THREADS     512
 #define SPLIT_CTAS_PER_SM 2
+#define SPLIT_ROWS_FIRST  28 /* of two partitions, the first, or the only one: more rows, longer runs; in the second they spill */
 #define SPLIT_ROWS_NARROW 24
 #define SPLIT_ROWS_WIDE   16
 #define SPLIT_CHUNK_TILES 4 /* that a CTA takes at once where buckets are split further (sort_levels.cuh) */

@@ -10,8 +10,8 @@
  *     window c       ................oooooooooooooooooooooooooooo................
  *     window c + 1                               ................oooooooooooooooooooooooooooo................
  *
- * Deeper bins (items that share their top bits) would break that: then the CTA sorts by stable passes of eight bits (sort_cta.cuh), and the
- * windows find everything in order. */
+ * Deeper bins (items that share their top bits) would break that. Keys alone are then put in order bin by bin, if they repeat
+ * (sort_repeats.cuh); else the CTA sorts by stable passes of eight bits (sort_cta.cuh), and the windows find everything in order. */
 #ifndef UPSWEEP_CUDA_SORT_WINDOW_CUH
 #define UPSWEEP_CUDA_SORT_WINDOW_CUH
 
@@ -35,8 +35,11 @@ struct bucket_shape {
     /* Bins, then the items, with room around them for windows; or the counters of a stable pass. */
     static constexpr uint32_t BINS_NBYTES = BINS * 4;
     static constexpr uint32_t SLOTS_NBYTES = (ITEMS + WINDOW_KEYS + WINDOW_HALO + WINDOW_LANE_KEYS) * sizeof(KEY);
-    static constexpr uint32_t COUNTERS_NBYTES = THREADS / SORT_TEAM * SORT_DIGITS * sizeof(uint32_t);
+    static constexpr uint32_t COUNTERS_NBYTES = THREADS / SORT_TEAM * TEAM_WORDS * sizeof(uint32_t);
     static constexpr uint32_t SHARED_NBYTES = BINS_NBYTES + SLOTS_NBYTES > COUNTERS_NBYTES ? BINS_NBYTES + SLOTS_NBYTES : COUNTERS_NBYTES;
+    /* Stable passes alone: counters, then the items. */
+    static constexpr uint32_t STABLE_NBYTES = ITEMS * sizeof(KEY) > COUNTERS_NBYTES ? ITEMS * sizeof(KEY) : COUNTERS_NBYTES;
+    static constexpr int STABLE_CTAS_PER_SM = ROWS > 18 || THREADS > 512 ? 1 : 1024 / THREADS;
 };
 
 /* ---- bins -------------------------------------------------------------------------------------------------------------------- */

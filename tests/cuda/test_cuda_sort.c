@@ -30,7 +30,9 @@ enum distribution {
     LOW_SHARED,
     OUTLIER,
     REPEATED, /* a thousand values */
+    TWINS,    /* each value some thirty times: more than a bin should have, but few values */
     LUMP,     /* one value in every sixteenth key */
+    HUMP,     /* one key in 64 shares the upper half of its bits: a bucket too big, among others */
     HALVED,   /* four bits below the top eight are zero, so that buckets are 16 times what is expected */
     SPARSE,   /* every third bit */
     /* Bits of floats; of keys of one or two bytes, the lowest of them. */
@@ -48,6 +50,13 @@ static uint64_t float_bits(double x, unsigned nbits) {
     memcpy(&narrow_bits, &narrow, sizeof narrow);
     memcpy(&bits, &x, sizeof bits);
     return nbits == 64 ? bits : narrow_bits;
+}
+
+/* Of number i, spread at random. */
+static uint64_t spread_number(uint64_t i, unsigned nbits) {
+    i = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    i = (i ^ i >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (i ^ i >> 32) >> (64 - nbits);
 }
 
 /* In [0, 1). */
@@ -87,8 +96,12 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
         return i == n / 3 ? x : some;
     case REPEATED:
         return some * (x % 1000) & all;
+    case TWINS:
+        return spread_number(rng_below(&rng, n / 32 + 1), nbits);
     case LUMP:
         return rng_below(&rng, 16) ? x : some;
+    case HUMP:
+        return rng_below(&rng, 64) ? x : x >> nbits / 2 | (some & ~(all >> nbits / 2));
     case HALVED:
         return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
     case SPARSE:

@@ -1,0 +1,91 @@
+/* sort_repeats.cuh: bins deeper than a window can do with (sort_window.cuh), of few distinct items: what keys that repeat make.
+ *
+ * A warp takes such a bin. Equal items cannot be told apart, so it is enough to know how many there are of each: the warp looks for the
+ * least item, then for the least above that, and so on, counts each, and writes the bin anew. Bins of many distinct items are given up.
+ *
+ * Cost: a bin is read once if its items are equal, as most are, else once for each distinct one and once more, and written once. */
+#ifndef UPSWEEP_CUDA_SORT_REPEATS_CUH
+#define UPSWEEP_CUDA_SORT_REPEATS_CUH
+
+#include "sort_window.cuh"
+
+#define REPEATS_MAX_VALUES 8   /* of a bin, */
+#define REPEATS_MAX_ITEMS  512 /* unless there is one */
+
+/* The least value of a warp's, in every lane. */
+static __device__ __forceinline__ uint32_t least_of_warp(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(~0u, value);
+#else
+    for (uint32_t distance = 16; distance > 0; distance /= 2) value = min(value, __shfl_xor_sync(~0u, value, distance));
+    return value;
+#endif
+}
+
+static __device__ __forceinline__ uint64_t least_of_warp(uint64_t value) {
+    const uint32_t high = least_of_warp((uint32_t)(value >> 32));
+    return (uint64_t)high << 32 | least_of_warp((uint32_t)(value >> 32) == high ? (uint32_t)value : ~0u);
+}
+
+/* A warp looks for its bin's least item that is not less than `from`, and counts it. Items are compared, and found, without their ranks. */
+template <typename T>
+static __device__ __forceinline__ T find_least(const T *s_slots, uint32_t start, uint32_t n, T rank_mask, T from, uint32_t *count) {
+    T least = (T) ~(T)0;
+    uint32_t mine = 0; /* items that are this lane's least */
+    for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
+        const T item = s_slots[slot_at<T>(start + i)] & ~rank_mask;
+        if (item < from || item > least) continue;
+        mine = item < least ? 1 : mine + 1;
+        least = item;
+    }
+    const T found = least_of_warp(least);
+    *count = sum_warp(least == found ? mine : 0);
+    return found;
+}
+
+/* Sorts a bin; false if there are too many distinct items. A warp calls it. */
+template <typename T> static __device__ __forceinline__ bool sort_repeats(T *s_slots, uint32_t start, uint32_t n, T rank_mask) {
+    const uint32_t lane = threadIdx.x % 32;
+    T from = 0, my_value = 0;
+    uint32_t my_end = 0, before = 0; /* lane i knows value i, and where it ends */
+    for (uint32_t value = 0; before < n; value++) {
+        uint32_t count;
+        if (value == REPEATS_MAX_VALUES || (value == 1 && n > REPEATS_MAX_ITEMS)) return false;
+        const T least = find_least(s_slots, start, n, rank_mask, from, &count);
+        before += count;
+        if (lane == value) my_end = before;
+        if (lane == value) my_value = least;
+        from = (T)(least + 1);
+    }
+    if (__shfl_sync(~0u, my_end, 0) == n) return true; /* all are equal */
+    __syncwarp();                                      /* all have read the bin */
+    uint32_t at = 0;
+    for (int value = 0; value < REPEATS_MAX_VALUES; value++) {
+        const uint32_t end = __shfl_sync(~0u, my_end, value);
+        const T item = __shfl_sync(~0u, my_value, value);
+        for (uint32_t i = at + lane; i < end; i += 32) s_slots[slot_at<T>(start + i)] = item;
+        at = max(at, end);
+    }
+    return true;
+}
+
+/* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. rank_mask: a
+ * bin of more items than this and one has lost some. REPEATS: items may be equal. */
+template <typename SHAPE, bool REPEATS, typename T>
+static __device__ __forceinline__ bool sort_deep_repeats(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
+    constexpr uint32_t SHARE = SHAPE::BINS / SHAPE::WARPS;
+    const uint32_t begin = threadIdx.x / 32 * SHARE;
+    for (uint32_t bins = begin; bins < begin + SHARE; bins += 32) {
+        const uint32_t bin = bins + threadIdx.x % 32, start = s_bins[bin], count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
+        uint32_t deep = __ballot_sync(~0u, count > WINDOW_HALO);
+        if (__any_sync(~0u, count > 0 && count - 1 > rank_mask) || (!REPEATS && deep)) return false;
+        for (; deep; deep &= deep - 1) {
+            const int lane = __ffs((int)deep) - 1;
+            const uint32_t bin_start = __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);
+            if (!sort_repeats(s_slots, first + bin_start, bin_count, rank_mask)) return false;
+        }
+    }
+    return true;
+}
+
+#endif
