@@ -125,6 +125,15 @@ static __device__ __forceinline__ Ticket take_ticket(TileRing<NBYTES> *ring, Loo
     return {launch.first_tile + own, base + own};
 }
 
+/* Asks for the words of the next launch, if it has as many tiles. The ring is some MiB, and in between other kernels fill the L2 cache:
+ * those who wait for a word would wait for it to be fetched from memory, half a microsecond. By one thread of each CTA. */
+template <int NBYTES>
+static __device__ __forceinline__ void prefetch_next_words(TileRing<NBYTES> *ring, LookbackLaunch launch, Ticket ticket) {
+    const uint32_t next = ticket.sequence + (launch.ntiles + GROUP_TILES - 1) / GROUP_TILES * GROUP_TILES;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(ring->tile_at(next)));
+    if (ticket.tile % GROUP_TILES == 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(ring->group_at(next)));
+}
+
 /* Grouping changes the result. */
 template <class Op> struct Rounds { static constexpr bool value = false; };
 template <> struct Rounds<Add<float>> { static constexpr bool value = true; };
@@ -315,6 +324,8 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     __syncthreads(); /* the warps' aggregates and the ticket are there; and all of them have read their elements */
     const Ticket ticket = s.ticket;
     if (warp == 0) scan_tile<P>(args, launch, ring, ticket, s, lane);
+    /* By a warp that has to wait anyway. */
+    if (threadIdx.x == 32) prefetch_next_words(ring, launch, ticket);
     __syncthreads(); /* the prefixes are there */
     policy.finish(args, tile, {s.prefix, s.before[warp], s.aggregate, s.total}, s_policy, warp, lane);
 }
