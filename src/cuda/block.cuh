@@ -127,25 +127,73 @@ static __device__ __forceinline__ uint4 load_packed(const T *in, uint64_t first,
     return aligned && first + N <= n ? load_once<N * sizeof(T)>(in + first) : load_elements<T, N>(in, first, n, pad);
 }
 
+/* The first nbytes, fewer than 16, of a vector at p, which is aligned; `pad` behind them. By words: as elements, bytes would take sixteen
+ * accesses, with a comparison each. */
+static __device__ __forceinline__ uint4 load_head(const void *p, uint32_t nbytes, uint4 pad) {
+    uint32_t words[4] = {pad.x, pad.y, pad.z, pad.w};
+    const unsigned char *const end = (const unsigned char *)p + nbytes;
+    const uint32_t half = nbytes & 2 ? *(const uint16_t *)(end - (nbytes & 3)) : 0, byte = nbytes & 1 ? end[-1] : 0;
+    const uint32_t last = half | byte << 8 * (nbytes & 2), known = (1u << 8 * (nbytes & 3)) - 1;
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i < nbytes / 4) words[i] = ((const uint32_t *)p)[i];
+        if (i == nbytes / 4) words[i] = last | (words[i] & ~known);
+    }
+    return {words[0], words[1], words[2], words[3]};
+}
+
+/* And to p. */
+static __device__ __forceinline__ void store_head(void *p, uint32_t nbytes, uint4 data) {
+    const uint32_t words[4] = {data.x, data.y, data.z, data.w};
+    unsigned char *const end = (unsigned char *)p + nbytes;
+    uint32_t last = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i < nbytes / 4) ((uint32_t *)p)[i] = words[i];
+        if (i == nbytes / 4) last = words[i];
+    }
+    if (nbytes & 2) *(uint16_t *)(end - (nbytes & 3)) = (uint16_t)last;
+    if (nbytes & 1) end[-1] = (unsigned char)(last >> 8 * (nbytes & 2));
+}
+
+/* A vector that the end of an array cuts, and the row that it belongs to. */
+struct CutVector {
+    uint4 data;
+    uint32_t row; /* ~0: there is none */
+};
+
 /* The same for the rows of a warp, of which this lane's vectors begin at first, first + 32 * N, ... First all that take one access, so
- * that these leave together, and before any branch: what lies behind one may have to be fetched. Then what is left. */
+ * that these leave together, and before any branch: what lies behind one may have to be fetched. A vector that is cut is left to
+ * put_cut(), for when all else has been asked for: `data` cannot be written before what is on its way there has come. */
 template <class T, int N, int ROWS>
-static __device__ __forceinline__ void load_rows(uint4 (&data)[ROWS], const T *in, uint64_t first, uint64_t n, bool aligned, T pad) {
+static __device__ __forceinline__ CutVector load_rows(uint4 (&data)[ROWS], const T *in, uint64_t first, uint64_t n, bool aligned, T pad) {
+    constexpr uint32_t ROW = 32 * N;
+    CutVector cut = {{0, 0, 0, 0}, ~0u};
     Vector<T, N> padding;
 #pragma unroll
     for (int i = 0; i < N; i++) padding.item[i] = pad;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        const uint64_t at = first + r * 32 * N;
+        const uint64_t at = first + r * ROW;
         data[r] = pack(padding);
         if (aligned && at + N <= n) data[r] = load_once<N * sizeof(T)>(in + at);
     }
-    if (aligned && first + (ROWS - 1) * 32 * N + N <= n) return;
+    if ((aligned && first + (ROWS - 1) * ROW + N <= n) || first >= n) return cut;
+    if (!aligned) {
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        const uint64_t at = first + r * 32 * N;
-        if (at < n && !(aligned && at + N <= n)) data[r] = load_elements<T, N>(in, at, n, pad);
+        for (int r = 0; r < ROWS; r++) data[r] = load_elements<T, N>(in, first + r * ROW, n, pad);
+        return cut;
     }
+    const uint32_t left = (uint32_t)(n - first), last = left % ROW; /* elements from `first` on; in their last row */
+    if (last > 0 && last < N) cut = {load_head(in + n - last, last * (uint32_t)sizeof(T), pack(padding)), left / ROW};
+    return cut;
+}
+
+template <int ROWS> static __device__ __forceinline__ void put_cut(uint4 (&data)[ROWS], const CutVector &cut) {
+    if (cut.row == ~0u) return;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        if (cut.row == (uint32_t)r) data[r] = cut.data;
 }
 
 template <class T, int N>
@@ -156,6 +204,10 @@ static __device__ __forceinline__ void store_vector(T *out, uint64_t first, uint
         return;
     }
     if (first >= n) return;
+    if (sizeof v == 16 && sizeof(T) < 4 && aligned) {
+        store_head(out + first, (uint32_t)(n - first) * (uint32_t)sizeof(T), packed);
+        return;
+    }
     const Vector<T, N> again = unpack<T, N>(packed);
 #pragma unroll
     for (int i = 0; i < N; i++)

@@ -58,20 +58,15 @@ struct Run {
 
 /* ---- sink: elements ---------------------------------------------------------------------------------------------------------- */
 
-/* By all threads of the CTA: nbytes from shared memory to dst; both lie alike to 16 bytes. Vectors inside, elements at both ends. */
+/* By all threads of the CTA: nbytes from shared memory to dst; both lie alike to 16 bytes. Vectors inside, elements at both ends, each by a
+ * thread of its own. */
 template <class T, int THREADS>
 static __device__ __forceinline__ void store_run(unsigned char *dst, const unsigned char *s_src, uint32_t nbytes) {
-    const uint32_t skew = (uint32_t)((uintptr_t)dst % 16), end = skew + nbytes;
-    dst -= skew;
-    s_src -= skew;
-    for (uint32_t i = threadIdx.x * 16; i < end; i += THREADS * 16) {
-        if (i >= skew && i + 16 <= end) {
-            __stcs((uint4 *)(dst + i), *(const uint4 *)(s_src + i));
-            continue;
-        }
-        for (uint32_t j = i; j < i + 16; j += sizeof(T))
-            if (j >= skew && j < end) *(T *)(dst + j) = *(const T *)(s_src + j);
-    }
+    const uint32_t head = min((uint32_t)(-(uintptr_t)dst & 15), nbytes), body = (nbytes - head) & ~15u, tail = head + body;
+    for (uint32_t i = head + threadIdx.x * 16; i < tail; i += THREADS * 16) __stcs((uint4 *)(dst + i), *(const uint4 *)(s_src + i));
+    const uint32_t at = threadIdx.x * (uint32_t)sizeof(T);
+    if (at < head) *(T *)(dst + at) = *(const T *)(s_src + at);
+    if (at < nbytes - tail) *(T *)(dst + tail + at) = *(const T *)(s_src + tail + at);
 }
 
 template <class T> struct StageElements {
@@ -194,9 +189,10 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
 
     __device__ __forceinline__ Value reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
         const uint64_t mine = first_of(tile) + place_of(warp, 0, lane);
-        load_rows<T, VEC>(data, args.in, mine, args.n, args.in_aligned, T());
+        const CutVector cut = load_rows<T, VEC>(data, args.in, mine, args.n, args.in_aligned, T());
         uint4 flags[ROWS];
-        if constexpr (FLAGGED) load_rows<uint8_t, VEC>(flags, args.flags, mine, args.n, args.flags_aligned, (uint8_t)0);
+        if constexpr (FLAGGED) put_cut(flags, load_rows<uint8_t, VEC>(flags, args.flags, mine, args.n, args.flags_aligned, (uint8_t)0));
+        put_cut(data, cut);
 #pragma unroll
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll

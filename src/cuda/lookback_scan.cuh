@@ -38,7 +38,7 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     }
 
     __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
-        load_rows<T, VEC>(data, args.in, first_of(tile, warp, 0, lane), args.n, args.in_aligned, (T)Neutral<Op>::value());
+        put_cut(data, load_rows<T, VEC>(data, args.in, first_of(tile, warp, 0, lane), args.n, args.in_aligned, (T)Neutral<Op>::value()));
         return scan_rows<Op, T, VEC>(data, before, lane);
     }
 
