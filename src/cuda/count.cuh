@@ -23,28 +23,34 @@ template <int VEC> static __device__ __forceinline__ uint32_t input_bits(uint64_
     return first + VEC <= n ? all : first < n ? all >> (VEC - (uint32_t)(n - first)) : 0;
 }
 
-/* How many of in [n] this thread, one of `step`, counts as kept: every step-th vector. From the end to the start: the pass that follows
- * begins at the start, and finds there what has been read last still in the L2 cache. */
+/* How many of in [n] this thread, one of `step`, counts as kept: its warp takes ROWS rows side by side, and goes on as many as all warps
+ * take. From the end to the start: the pass that follows begins at the start, and finds there what has been read last still in the L2
+ * cache.
+ */
 template <int ROWS, class T>
 static __device__ __forceinline__ unsigned long long count_share(const Keep<T> &keep, const T *in, uint64_t n, bool aligned,
                                                                  uint64_t thread, uint64_t step) {
-    enum { VEC = 16 / sizeof(T) };
-    const uint64_t nvectors = (n + VEC - 1) / VEC;
+    constexpr unsigned VEC = 16 / sizeof(T), ROW_ITEMS = 32 * VEC, CHUNK_ITEMS = ROWS * ROW_ITEMS;
+    const uint64_t nchunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
     unsigned long long kept = 0;
-    for (uint64_t i = thread; i < nvectors; i += ROWS * step) {
+    for (uint64_t c = thread / 32; c < nchunks; c += step / 32) {
+        const uint64_t chunk = (nchunks - 1 - c) * CHUNK_ITEMS, first = chunk + thread % 32 * VEC;
+        const bool whole = chunk + CHUNK_ITEMS <= n;
         uint4 data[ROWS];
-        uint64_t first[ROWS]; /* elements */
+        if (aligned && whole) { /* all loads leave together */
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) first[r] = (i + r * step < nvectors ? nvectors - 1 - (i + r * step) : nvectors) * VEC;
-        if (aligned && i > 0 && i + (ROWS - 1) * step < nvectors) { /* whole vectors: all loads leave together */
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) data[r] = __ldg((const uint4 *)(in + first[r]));
+            for (int r = 0; r < ROWS; r++) data[r] = __ldg((const uint4 *)(in + first + r * ROW_ITEMS));
         } else {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) data[r] = load_packed<T, VEC>(in, first[r], n, aligned, T(0));
+            for (int r = 0; r < ROWS; r++) data[r] = load_packed<T, VEC>(in, first + r * ROW_ITEMS, n, aligned, T(0));
         }
+        unsigned here = 0;
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) kept += (unsigned)__popc(kept_bits<T, VEC>(keep, data[r]) & input_bits<VEC>(first[r], n));
+        for (int r = 0; r < ROWS; r++) {
+            const uint32_t bits = kept_bits<T, VEC>(keep, data[r]);
+            here += (unsigned)__popc(whole ? bits : bits & input_bits<VEC>(first + r * ROW_ITEMS, n));
+        }
+        kept += here;
     }
     return kept;
 }
