@@ -41,6 +41,20 @@ template <> struct IsWordSum<Add<uint8_t>> { static constexpr bool value = true;
 template <> struct IsWordSum<Add<uint16_t>> { static constexpr bool value = true; };
 template <> struct IsWordSum<Add<uint32_t>> { static constexpr bool value = true; };
 
+/* Is a op b the same as b op a, bit for bit? (A sum's bits depend on the grouping only, which is fixed.) */
+template <class Op> struct AnyOrder { static constexpr bool value = false; };
+template <class T> struct AnyOrder<Add<T>> { static constexpr bool value = true; };
+template <class T> struct AnyOrder<Mul<T>> { static constexpr bool value = true; };
+template <class T> struct AnyOrder<And<T>> { static constexpr bool value = true; };
+template <class T> struct AnyOrder<Or<T>> { static constexpr bool value = true; };
+template <class T> struct AnyOrder<Xor<T>> { static constexpr bool value = true; };
+template <class T> struct AnyOrder<Min<T>> { static constexpr bool value = true; };
+template <class T> struct AnyOrder<Max<T>> { static constexpr bool value = true; };
+template <> struct AnyOrder<Min<float>> { static constexpr bool value = false; }; /* NaNs and zeros: op.h */
+template <> struct AnyOrder<Max<float>> { static constexpr bool value = false; };
+template <> struct AnyOrder<Min<double>> { static constexpr bool value = false; };
+template <> struct AnyOrder<Max<double>> { static constexpr bool value = false; };
+
 /* Of up to 32 parts, one a lane (and from there on neutral ones): those before part i, i < 32, and all. In every lane. */
 template <class V> struct Parts { V before, all; };
 

@@ -94,8 +94,8 @@ template <class P> struct RingExchange {
     }
 
     /* Waits for the whole wave, for which ask() has been called. *before: the fold of the words of CTAs before this one; *all: of all of
-     * them; both in the order of the CTAs, in every lane. Asks for the next wave's words, if there are `more`, as soon as it has these:
-     * what the prefix warp of a CTA needs for a wave bounds the speed of all, and this is most of it. */
+     * them; both in every lane, and in the order of the CTAs where that matters. Asks for the next wave's words, if there are `more`, as
+     * soon as it has these: what the prefix warp of a CTA needs for a wave bounds the speed of all, and this is most of it. */
     __device__ void read_wave(unsigned k, int lane, bool more, Seen &seen, V *before, V *all) const {
         V x[GROUPS];
         while (!has_wave(k, lane, seen)) ask(k, lane, seen);
@@ -105,6 +105,8 @@ template <class P> struct RingExchange {
         *before = *all = (V)Neutral<Op>::value();
         if constexpr (IsWordSum<Op>::value)
             sum(x, lane, before, all);
+        else if constexpr (AnyOrder<Op>::value)
+            fold_lanes(x, lane, before, all);
         else
             fold(x, lane, before, all);
     }
@@ -119,6 +121,18 @@ template <class P> struct RingExchange {
         }
         *before = (V)__reduce_add_sync(ALL_LANES, lower);
         *all = (V)__reduce_add_sync(ALL_LANES, total);
+    }
+
+    /* First those of a lane, then the lanes: a third of the shuffles of fold(), and nothing waits for the group before. */
+    static __device__ __forceinline__ void fold_lanes(const V (&x)[GROUPS], int lane, V *before, V *all) {
+        V sums[2] = {(V)Neutral<Op>::value(), (V)Neutral<Op>::value()};
+#pragma unroll
+        for (unsigned j = 0; j < GROUPS; j++) {
+            sums[1] = Op::apply(sums[1], x[j]);
+            if (32 * j + (unsigned)lane < blockIdx.x) sums[0] = Op::apply(sums[0], x[j]);
+        }
+        warp_fold_rows<Op>(sums);
+        *before = sums[0], *all = sums[1];
     }
 
     static __device__ __forceinline__ void fold(V (&x)[GROUPS], int lane, V *before, V *all) {

@@ -11,13 +11,6 @@
 template <class T, class Op> struct CarryOf { typedef T type; };
 template <> struct CarryOf<float, Add<float>> { typedef double type; };
 
-/* Is a op b not b op a, or its bits not the same? (A sum's bits depend on the grouping only, which is fixed.) */
-template <class Op> struct OrderMatters { static constexpr bool value = false; };
-template <> struct OrderMatters<Min<float>> { static constexpr bool value = true; };
-template <> struct OrderMatters<Max<float>> { static constexpr bool value = true; };
-template <> struct OrderMatters<Min<double>> { static constexpr bool value = true; };
-template <> struct OrderMatters<Max<double>> { static constexpr bool value = true; };
-
 template <class T> struct RingScanArgs {
     unsigned char *out; /* of the element at byte 0 of tile 0; lies to 16 bytes as `in` does, so vectors of both are aligned */
     const T *init;
@@ -68,7 +61,7 @@ template <class T, class OP> struct RingScan : RingPlain, RingScanShape<sizeof(T
     static __device__ __forceinline__ T reduce(const Args &, const uint4 *chunk, RingPlace, uint32_t *, int lane) {
         uint4 data[ROWS];
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) data[r] = chunk[OrderMatters<Op>::value ? lane * ROWS + r : 32 * r + lane];
+        for (int r = 0; r < ROWS; r++) data[r] = chunk[AnyOrder<Op>::value ? 32 * r + lane : lane * ROWS + r];
         return fold_chunk<Op, T, VEC>(data);
     }
 

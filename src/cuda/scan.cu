@@ -37,6 +37,10 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
     if (should_run_small(queue, nbytes, Small::NBYTES)) return launch_small<LookbackScan<T, Op<T>, Small>>(queue, args);
     if (should_run_cluster<Cluster>(queue, a->n)) return launch_cluster<Cluster>(queue, args);
     if (should_run_cluster<LargeCluster>(queue, a->n)) return launch_cluster<LargeCluster>(queue, args);
+    if constexpr (sizeof(T) == 8) { /* two tiles a multiprocessor leave room for the next call's, three do not */
+        if (!has_sm_each<Mid, 2>(nbytes, queue->nsms) && has_sm_each<WideShape, 2>(nbytes, queue->nsms))
+            return launch_lookback<LookbackScan<T, Op<T>, WideShape>>(queue, args, a->n);
+    }
     if (runs_at_once<Mid>(nbytes, queue->nsms)) return launch_lookback<LookbackScan<T, Op<T>, Mid>>(queue, args, a->n);
     return launch_lookback<LookbackScan<T, Op<T>, LargeShape>>(queue, args, a->n);
 }

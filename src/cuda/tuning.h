@@ -19,6 +19,7 @@ typedef TileShape<256, 1, 1> TinyShape;  /* one CTA, up to 4 KiB */
 typedef TileShape<512, 2, 1> SmallShape; /* one CTA, up to 16 KiB */
 typedef TileShape<256, 4, 4> MidShape;   /* look-back, as long as all tiles run at once: on an H200 up to 8 MiB */
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above: at once up to 12 MiB */
+typedef TileShape<256, 6, 4> WideShape;  /* scans of 8 bytes, where two a multiprocessor suffice, but not two of MidShape: 4.1 to 6.2 MiB */
 
 /* Bytes are short of instructions, not of loads in flight: fewer of them a thread. */
 typedef TileShape<512, 1, 1> SmallByteShape; /* instead of SmallShape, up to 8 KiB */
@@ -37,7 +38,10 @@ typedef TileShape<256, 1, 1> SplitByteShape;
 typedef TileShape<256, 2, 1> SplitShape;
 typedef TileShape<512, 4, 2> SplitLargeShape;
 
-template <class Shape> static inline bool has_sm_each(uint64_t nbytes, int nsms) { return nbytes <= (uint64_t)nsms * Shape::NBYTES; }
+/* Are there so many multiprocessors that each has at most so many tiles? */
+template <class Shape, int TILES = 1> static inline bool has_sm_each(uint64_t nbytes, int nsms) {
+    return nbytes <= (uint64_t)nsms * TILES * Shape::NBYTES;
+}
 
 template <class Shape> static inline bool runs_at_once(uint64_t nbytes, int nsms) {
     return nbytes <= (uint64_t)nsms * Shape::CTAS * Shape::NBYTES;
@@ -91,7 +95,7 @@ template <> struct RingScanShape<4> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 9, STAGES = 6 };
 };
 template <> struct RingScanShape<8> {
-    enum { REDUCERS = 4, FINISHERS = 8, ROWS = 6, STAGES = 8 };
+    enum { REDUCERS = 4, FINISHERS = 8, ROWS = 7, STAGES = 8 };
 };
 
 /* With flags, each element brings a byte along. As many reducers as chunks: what they count is waited for by all CTAs. */
@@ -136,7 +140,10 @@ template <> struct RingUtf8DecodeShape<2> { static constexpr unsigned REDUCERS =
 
 /* Bytes of input from which on the ring pass is the faster one, by the size of an element (graph replays; three sizes between powers of
  * two). */
-static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) { return (elem_nbytes == 2 || elem_nbytes == 4 ? 8ull : 12ull) << 20; }
+static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
+    if (elem_nbytes == 8) return 33ull << 18; /* up to there a multiprocessor of an H200 has four tiles of MidShape */
+    return (elem_nbytes == 1 ? 12ull : 8ull) << 20;
+}
 
 /* unit: what elements or records are moved by. Short records are no elements: the look-back pass would fetch them singly. */
 static inline uint64_t ring_compact_min_nbytes(size_t unit_nbytes, size_t elem_nbytes, bool flagged) {
