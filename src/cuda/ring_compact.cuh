@@ -2,69 +2,29 @@
  *
  *   a row of a chunk      x x x x | x x x x | ...      a lane's vector each; one bit an element: kept or not (ring_decide.cuh)
  *   counts a lane         2        1         ...       several rows packed into one register, scanned over the lanes by shuffles
- *   staged                kept elements of the tile side by side, in order, in its slot, where they lie to a line of 128 bytes as they
- *                         will in the output; of a partition the rejected ones behind them, from a new line on
- *   sent                  by the copy engine, in one piece
+ *   staged and sent       ring_staged.cuh
  *
  * Aggregates are counts of kept elements; the carry has 64 bits. For indices, positions within the chunk (16 bits) are staged in the
- * chunk's own place and become indices on their way out, by the finisher. If the rejected ones of a partition go behind all kept ones,
- * where they begin depends on how many these are: the first tiles wait in their slots until that is known, and what the slots cannot hold
- * is counted first (count.cuh). Cost: every element once in, every kept one once out; such a partition reads what decides, where it is not
- * held, once more. */
+ * chunk's own place and become indices on their way out, by the finisher. Cost: every element once in, every kept one once out; a partition
+ * whose rejected ones go behind the kept ones reads what decides, where it is not held, once more. */
 #ifndef UPSWEEP_RING_COMPACT_CUH
 #define UPSWEEP_RING_COMPACT_CUH
 
-#include "count.cuh"
 #include "ring_compact_bytes.cuh"
 
 /* ---- elements ----------------------------------------------------------------------------------------------------------------- */
 
 /* SPLIT: partition. */
-template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D::FLAGS>> struct RingElements : RingKept<T, D, S> {
-    typedef RingKept<T, D, S> Base;
+template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D::FLAGS>>
+struct RingElements : RingStaged<T, D, SPLIT, S, false> {
+    typedef RingStaged<T, D, SPLIT, S, false> Base;
     typedef typename Base::Args Args;
     typedef typename Base::Counts Counts;
+    typedef typename Base::Runs Runs;
+    typedef typename Base::Local Local;
     typedef RingTile<RingElements> Tile;
-    static constexpr bool SENDS = true;
-    static constexpr unsigned LINE = 128,
-                              ROOM_NBYTES = SPLIT ? 3 * LINE : LINE; /* runs begin anywhere in a line, the second in a new one */
+    static constexpr unsigned ROOM_NBYTES = Base::LEAD_NBYTES;
     using Base::ROWS, Base::VEC;
-
-    static constexpr bool HOLDS = SPLIT;
-    static __device__ bool holds(const Args &args) { return args.rejected == args.out; }
-
-    struct Local {
-        uint4 data[ROWS];
-    };
-
-    static __device__ bool has_rest(const Args &args) { return args.nrest > 0; }
-    static __device__ uint64_t count_rest(const Args &args, uint64_t thread, uint64_t nthreads) {
-        typedef typename D::Counted C;
-        const bool aligned = (uintptr_t)args.rest % 16 == 0;
-        return count_share<RING_COUNT_ROWS>(args.decide.counted(), (const C *)args.rest, args.nrest, aligned, thread, nthreads);
-    }
-    static __device__ uint64_t total(const Args &args, uint64_t rest, uint64_t held) {
-        return args.decide.units(rest) + (args.rest_is_all ? 0 : held);
-    }
-
-    static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
-        Base::read_chunk(local.data, chunk, lane);
-    }
-
-    /* Where a tile's runs go, and where they lie in its slot: alike to the lines of the output. */
-    struct Runs {
-        unsigned char *kept, *rejected;
-        unsigned kept_at, rejected_at, nkept_bytes;
-
-        __device__ __forceinline__ Runs(const Args &args, const Tile &tile, uint64_t first_input)
-            : kept(args.out + tile.prefix * sizeof(T)), rejected(nullptr), kept_at((unsigned)((uintptr_t)kept % LINE)), rejected_at(0),
-              nkept_bytes(tile.aggregate * (unsigned)sizeof(T)) {
-            if (!SPLIT) return;
-            const uint64_t before = (max(tile.first, first_input) - first_input) / sizeof(T);
-            rejected = args.rejected + (tile.total + before - tile.prefix) * sizeof(T);
-            rejected_at = (kept_at + nkept_bytes + LINE - 1) / LINE * LINE + (unsigned)((uintptr_t)rejected % LINE);
-        }
-    };
 
     /* before: kept ones of the tile before this chunk. */
     static __device__ __forceinline__ void stage(const Args &args, unsigned char *slot, const Tile &tile, RingPlace place,
@@ -72,21 +32,18 @@ template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D:
         const Counts counts(note, lane);
         const Runs runs(args, tile, place.input_first);
         T *const staged = (T *)slot;
-        unsigned kept = runs.kept_at / (unsigned)sizeof(T) + before, rejected = runs.rejected_at / (unsigned)sizeof(T) - before;
-        rejected +=
-            (unsigned)((int)(place.first - max(tile.first, place.input_first)) / (int)sizeof(T)); /* input of the tile before the chunk */
-        rejected += (unsigned)lane * VEC;
+        const unsigned first = (unsigned)(place.first - tile.first) / (unsigned)sizeof(T) + (unsigned)lane * VEC; /* of the tile */
+        unsigned kept = runs.kept_at / (unsigned)sizeof(T) + before;
+        unsigned rejected = SPLIT ? runs.rejected_from(first, before) / (unsigned)sizeof(T) : 0;
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             const Vector<T, VEC> v = unpack<T, VEC>(local.data[r]);
             const uint32_t mine = counts.kept_of_row(r);
             const unsigned rank = counts.before_vector(r);
-            if constexpr (!SPLIT)
-                stage_kept(staged + kept + rank, v, mine);
-            else if (place.whole)
+            if constexpr (SPLIT)
                 stage_both(staged, kept + rank, rejected - rank, v, mine);
             else
-                stage_input(staged, kept + rank, rejected - rank, v, mine, Base::input_mask_of_row(place, r, lane));
+                stage_kept(staged + kept + rank, v, mine);
             kept += counts.in_row(r);
             rejected += 32 * VEC - counts.in_row(r);
         }
@@ -108,27 +65,9 @@ template <class T, class D, bool SPLIT, class S = RingCompactShape<sizeof(T), D:
         }
     }
 
-    /* Where the input begins or ends. */
-    static __device__ __forceinline__ void stage_input(T *staged, unsigned kept, unsigned rejected, const Vector<T, VEC> &v, uint32_t mine,
-                                                       uint32_t input) {
-#pragma unroll
-        for (unsigned i = 0; i < VEC; i++) {
-            const unsigned is_kept = mine >> i & 1;
-            if (input >> i & 1) staged[is_kept ? kept : rejected] = v.item[i];
-            kept += is_kept;
-            rejected += 1 - is_kept;
-        }
-    }
-
-    static __device__ __forceinline__ void send(const Args &args, const unsigned char *slot, const Tile &tile, uint64_t first_input,
-                                                uint64_t end_input, int lane) {
-        const Runs runs(args, tile, first_input);
-        send_run<T>(runs.kept, slot + runs.kept_at, runs.nkept_bytes, lane);
-        if constexpr (SPLIT) {
-            const uint64_t from = max(tile.first, first_input), to = min(tile.first + Base::Shape::FINISHERS * ROWS * 512, end_input);
-            send_run<T>(runs.rejected, slot + runs.rejected_at, (unsigned)(to - from) - runs.nkept_bytes, lane);
-        }
-        if (lane == 0) bulk_wait_read();
+    static __device__ __forceinline__ void send(const Args &args, const unsigned char *slot, const Tile &tile, uint64_t input_first,
+                                                uint64_t input_end, int lane) {
+        Base::send_runs(Runs(args, tile, input_first), slot, tile, input_end, lane);
     }
 };
 
@@ -204,11 +143,15 @@ static cudaError_t queue_ring_compact(const struct cuda_queue *queue, const stru
     return launch_ring<P>(queue, ring_compact_args<T>(a, decide), a->in, a->n * a->elem_nbytes);
 }
 
+/* By what elements are moved. */
+template <class T, class D, bool SPLIT> struct RingMoves { typedef RingElements<T, D, SPLIT> Policy; };
+template <class D, bool SPLIT> struct RingMoves<uint8_t, D, SPLIT> { typedef RingBytes<D, SPLIT> Policy; };
+
 /* Where rejected ones behind the kept ones begin depends on all elements. The first tiles can wait in shared memory until all are known;
  * what comes after them is counted first, by all CTAs, while their first tiles arrive. */
 template <class T, class D>
 static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
-    typedef RingElements<T, D, true> P;
+    typedef typename RingMoves<T, D, true>::Policy P;
     const uint64_t nbytes = a->n * a->elem_nbytes, held = (uint64_t)queue->nsms * P::STAGES * Ring<P>::TILE_NBYTES - ring_head(a->in);
     RingCompactArgs<D> args = ring_compact_args<T>(a, decide);
     if (a->rest == nullptr && nbytes > held) {
@@ -223,8 +166,7 @@ static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const s
 template <class T, class D>
 static cudaError_t launch_ring_elements(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
     if (a->output == COMPACT_SPLIT) return launch_ring_partition<T>(queue, a, decide);
-    if constexpr (sizeof(T) == 1) return queue_ring_compact<RingBytes<D>, T>(queue, a, decide);
-    return queue_ring_compact<RingElements<T, D, false>, T>(queue, a, decide);
+    return queue_ring_compact<typename RingMoves<T, D, false>::Policy, T>(queue, a, decide);
 }
 
 template <class T> static cudaError_t launch_ring_where(const struct cuda_queue *queue, const struct compact_args *a, Keep<T> keep) {

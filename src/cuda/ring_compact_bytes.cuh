@@ -1,4 +1,4 @@
-/* ring_compact_bytes.cuh: compaction of elements of one byte by the ring pass.
+/* ring_compact_bytes.cuh: compaction and partition of elements of one byte by the ring pass.
  *
  *   a lane's bytes       a b c d | e f g h | ...       ROWS vectors side by side, word after word
  *   notes                1 0 1 1   0 0 1 0             four bits name a case: which bytes of a word, and how many, a shuffle away
@@ -6,7 +6,8 @@
  *   the lane's stream    . . a c | d g . .             written to the slot a whole word at a time
  *
  * Byte by byte, each one kept costs an address and a store of its own, and instructions are what bounds this kernel: four a byte. Here a
- * word costs ten: its case, two shifts of the stream by the place in a word and by what is added, and a store if a word has become full.
+ * word costs ten: its case, two shifts of the stream by the place in a word and by what is added, and a store if a word has become full. In
+ * a partition those left out are a second stream, of the opposite cases.
  *
  * A word of the slot may hold bytes of several lanes. It is written by the lane that fills it, with anything in the places of those before;
  * then they put their last bytes, at most three each, in their places. A chunk's last word is filled by the warp of a later chunk, so what
@@ -14,22 +15,19 @@
 #ifndef UPSWEEP_RING_COMPACT_BYTES_CUH
 #define UPSWEEP_RING_COMPACT_BYTES_CUH
 
-#include "ring_kept.cuh"
+#include "ring_staged.cuh"
 
-/* D: of ring_decide.cuh. */
-template <class D, class S = RingBytesShape<D::FLAGS>> struct RingBytes : RingKept<uint8_t, D, S, true> {
-    typedef RingKept<uint8_t, D, S, true> Base;
+/* D: of ring_decide.cuh. SPLIT: partition: a stream for either side. */
+template <class D, bool SPLIT, class S = RingBytesShape<D::FLAGS, SPLIT>> struct RingBytes : RingStaged<uint8_t, D, SPLIT, S, true> {
+    typedef RingStaged<uint8_t, D, SPLIT, S, true> Base;
     typedef typename Base::Args Args;
+    typedef typename Base::Runs Runs;
+    typedef typename Base::Local Local;
     typedef RingTile<RingBytes> Tile;
-    static constexpr bool SENDS = true;
-    static constexpr unsigned LINE = 128, ROOM_NBYTES = 2 * LINE; /* the run begins anywhere in a line; and what waits beside the tile */
-    using Base::ROWS, Base::NOTE_WORDS, Base::ROWS_A_NOTE;
-    static constexpr unsigned CHUNK_NBYTES = ROWS * 512, BESIDE_AT = S::FINISHERS * CHUNK_NBYTES + LINE;
-    static_assert(S::FINISHERS * 4 <= LINE, "a word for each chunk");
-
-    struct Local {
-        uint4 data[ROWS];
-    };
+    using Base::ROWS, Base::NOTE_WORDS, Base::ROWS_A_NOTE, Base::CHUNK_NBYTES, Base::LINE;
+    static constexpr unsigned SIDES = SPLIT ? 2 : 1;
+    static constexpr unsigned BESIDE_AT = Base::TILE_NBYTES + Base::LEAD_NBYTES, ROOM_NBYTES = Base::LEAD_NBYTES + LINE;
+    static_assert(SIDES * S::FINISHERS * 4 <= LINE, "a word for each chunk and side");
 
     /* The last note has 16 bits to spare: for the number of kept ones before this lane, which the finisher would need some time to find. */
     static __device__ __forceinline__ uint32_t reduce(const Args &args, const uint4 *chunk, RingPlace place, uint32_t *note, int lane) {
@@ -42,14 +40,6 @@ template <class D, class S = RingBytesShape<D::FLAGS>> struct RingBytes : RingKe
 #pragma unroll
         for (unsigned j = 0; j < NOTE_WORDS; j++) note[32 * j + lane] = kept[j];
         return __shfl_sync(ALL_LANES, after[0], 31);
-    }
-
-    static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
-        Base::read_chunk(local.data, chunk, lane);
-    }
-
-    static __device__ __forceinline__ unsigned run_at(const Args &args, const Tile &tile) {
-        return (unsigned)((uintptr_t)args.out + tile.prefix) % LINE;
     }
 
     /* What is to be done with a word of which `bits` names the bytes that are kept: a selector of bytes for prmt, which takes 16 bits, and
@@ -69,8 +59,11 @@ template <class D, class S = RingBytesShape<D::FLAGS>> struct RingBytes : RingKe
         unsigned at;     /* and the bit in it, plus a multiple of 32 */
         uint32_t last;   /* the last four, the latest one highest */
 
-        __device__ __forceinline__ void add(uint32_t word, uint32_t how) {
-            const uint32_t nbits = how >> 16, next = at + nbits;
+        __device__ __forceinline__ Stream(const unsigned char *slot, unsigned begin)
+            : s_word(shared_address(slot) + (begin & ~3u)), at(begin * 8), last(0) {}
+
+        __device__ __forceinline__ void add(uint32_t word, uint32_t how, uint32_t nbits) {
+            const uint32_t next = at + nbits;
             uint32_t packed;
             asm("prmt.b32 %0, %1, 0, %2;" : "=r"(packed) : "r"(word), "r"(how));
             const uint32_t full = __funnelshift_l(last, packed, at); /* the word, if it has become full */
@@ -96,22 +89,33 @@ template <class D, class S = RingBytesShape<D::FLAGS>> struct RingBytes : RingKe
         uint32_t kept[NOTE_WORDS];
 #pragma unroll
         for (unsigned j = 0; j < NOTE_WORDS; j++) kept[j] = note[32 * j + lane];
-        const unsigned begin = run_at(args, tile) + before + (kept[NOTE_WORDS - 1] >> 16);
-        const uint32_t how = word_case((unsigned)lane % 16);
-        Stream stream = {shared_address(slot) + (begin & ~3u), begin * 8, 0};
+        const Runs runs(args, tile, place.input_first);
+        const unsigned nbefore = before + (kept[NOTE_WORDS - 1] >> 16), first = (unsigned)(place.first - tile.first);
+        const unsigned begin = runs.kept_at + nbefore;
+        const unsigned begin_rejected = SPLIT ? runs.rejected_from(first + (unsigned)lane * (ROWS * 16), nbefore) : 0;
+        const uint32_t how = word_case((unsigned)lane % 16), how_rejected = word_case(~(unsigned)lane % 16);
+        Stream stream(slot, begin), rejected(slot, begin_rejected);
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             const uint32_t words[4] = {local.data[r].x, local.data[r].y, local.data[r].z, local.data[r].w};
 #pragma unroll
             for (unsigned w = 0; w < 4; w++) {
-                const uint32_t bits = kept[r / ROWS_A_NOTE] >> (r % ROWS_A_NOTE * 16 + w * 4); /* the shuffle looks at four of them */
-                stream.add(words[w], __shfl_sync(ALL_LANES, how, (int)bits, 16));
+                const int bits = (int)(kept[r / ROWS_A_NOTE] >> (r % ROWS_A_NOTE * 16 + w * 4)); /* the shuffles look at four of them */
+                const uint32_t mine = __shfl_sync(ALL_LANES, how, bits, 16), nbits = mine >> 16;
+                stream.add(words[w], mine, nbits);
+                if (SPLIT) rejected.add(words[w], __shfl_sync(ALL_LANES, how_rejected, bits, 16), 32 - nbits);
             }
         }
         __syncwarp(); /* all words are written that this warp fills: now the bytes that other lanes have in them */
+        const unsigned chunk = first / CHUNK_NBYTES;
+        finish_stream(slot, stream, begin, slot + BESIDE_AT + 4 * chunk);
+        if (SPLIT) finish_stream(slot, rejected, begin_rejected, slot + BESIDE_AT + 4 * (S::FINISHERS + chunk));
+    }
+
+    /* What a lane's stream has left of a word that others fill; that of the chunk's last word to `beside`. */
+    static __device__ __forceinline__ void finish_stream(unsigned char *slot, const Stream &stream, unsigned begin, unsigned char *beside) {
         const unsigned end = stream.at / 8, chunk_end = __shfl_sync(ALL_LANES, end, 31);
-        const unsigned chunk = (unsigned)(place.first - place.tile_first) / CHUNK_NBYTES;
-        unsigned char *const word = slot + (end / 4 == chunk_end / 4 ? BESIDE_AT + 4 * chunk : end & ~3u);
+        unsigned char *const word = end / 4 == chunk_end / 4 ? beside : slot + (end & ~3u);
         put_last(word, stream.last, min(end - begin, end & 3), end & 3);
     }
 
@@ -122,17 +126,26 @@ template <class D, class S = RingBytesShape<D::FLAGS>> struct RingBytes : RingKe
             if (i <= n) word[end - i] = (unsigned char)(last >> (32 - 8 * i));
     }
 
-    static __device__ __forceinline__ void send(const Args &args, unsigned char *slot, const Tile &tile, uint64_t, uint64_t, int lane) {
-        const unsigned at = run_at(args, tile);
-        if (lane < S::FINISHERS) {
-            const unsigned end = at + (lane + 1 < S::FINISHERS ? tile.chunk[lane + 1] : tile.aggregate);
-            const unsigned n = min(end - at - tile.chunk[lane], end & 3), first = (end & 3) - n;
-            for (unsigned i = 0; i < n; i++) slot[end - n + i] = slot[BESIDE_AT + 4 * (unsigned)lane + first + i];
+    /* By lane `chunk`: the chunk has bytes [begin, end) of the slot, and those of its last word lie beside the tile. */
+    static __device__ __forceinline__ void put_beside(unsigned char *slot, unsigned begin, unsigned end, unsigned beside) {
+        const unsigned n = min(end - begin, end & 3), first = (end & 3) - n;
+        for (unsigned i = 0; i < n; i++) slot[end - n + i] = slot[BESIDE_AT + 4 * beside + first + i];
+    }
+
+    static __device__ __forceinline__ void send(const Args &args, unsigned char *slot, const Tile &tile, uint64_t input_first,
+                                                uint64_t input_end, int lane) {
+        const Runs runs(args, tile, input_first);
+        const unsigned chunk = (unsigned)lane;
+        if (chunk < S::FINISHERS) {
+            const unsigned kept_before = tile.chunk[chunk], kept = chunk + 1 < S::FINISHERS ? tile.chunk[chunk + 1] : tile.aggregate;
+            put_beside(slot, runs.kept_at + kept_before, runs.kept_at + kept, chunk);
+            if (SPLIT)
+                put_beside(slot, runs.rejected_from(chunk * CHUNK_NBYTES, kept_before),
+                           runs.rejected_from((chunk + 1) * CHUNK_NBYTES, kept), S::FINISHERS + chunk);
         }
         fence_async_proxy(); /* these bytes, before the engine reads them */
         __syncwarp();
-        send_run<uint8_t>(args.out + tile.prefix, slot + at, tile.aggregate, lane);
-        if (lane == 0) bulk_wait_read();
+        Base::send_runs(runs, slot, tile, input_end, lane);
     }
 };
 

@@ -1,5 +1,4 @@
-/* ring_kept.cuh: what all compactions by the ring pass have in common: reducers that decide which elements are kept, and count them; and
- * how a run that lies in a slot gets to the output.
+/* ring_kept.cuh: what all compactions by the ring pass have in common: reducers that decide which elements are kept, and count them.
  *
  *   a row of a chunk      x x x x | x x x x | ...      a lane's vector each; one bit an element: kept or not (ring_decide.cuh)
  *   counts a lane         2        1         ...       several rows packed into one register, scanned over the lanes by shuffles
@@ -131,18 +130,5 @@ template <class T, class D, class S = RingCompactShape<sizeof(T), D::FLAGS>, boo
         __device__ __forceinline__ unsigned in_row(unsigned r) const { return unpack_count(row_total, r); }
     };
 };
-
-/* ---- out of a slot ------------------------------------------------------------------------------------------------------------ */
-
-/* By one warp: nbytes of a slot to dst by the copy engine; both lie alike to 16 bytes. What the engine cannot write, at most 15 bytes at
- * either end, goes by hand. Returns when all has been read. */
-template <class T>
-static __device__ __forceinline__ void send_run(unsigned char *dst, const unsigned char *s_src, unsigned nbytes, int lane) {
-    const unsigned head = min((unsigned)(-(uintptr_t)dst & 15), nbytes), body = (nbytes - head) & ~15u, tail = head + body;
-    if (lane == 0 && body > 0) bulk_store(dst + head, s_src + head, body);
-    const unsigned at = (unsigned)lane * (unsigned)sizeof(T);
-    if (at < head) *(T *)(dst + at) = *(const T *)(s_src + at);
-    if (at < nbytes - tail) *(T *)(dst + tail + at) = *(const T *)(s_src + tail + at);
-}
 
 #endif

@@ -120,11 +120,14 @@ template <> struct RingCompactShape<8, true> {
 
 /* Compaction of elements of one byte: ROWS are odd here (ring_kept.cuh), and many, because each role has some hundred instructions a chunk.
  */
-template <bool FLAGS> struct RingBytesShape {
+template <bool FLAGS, bool SPLIT> struct RingBytesShape {
+    enum { REDUCERS = 9, FINISHERS = 9, ROWS = 3, STAGES = 7 };
+};
+template <> struct RingBytesShape<false, false> {
     enum { REDUCERS = 8, FINISHERS = 8, ROWS = 7, STAGES = 7 };
 };
-template <> struct RingBytesShape<true> {
-    enum { REDUCERS = 9, FINISHERS = 9, ROWS = 3, STAGES = 7 };
+template <> struct RingBytesShape<false, true> {
+    enum { REDUCERS = 10, FINISHERS = 10, ROWS = 5, STAGES = 7 };
 };
 
 /* Encoding, by the bytes of a code unit: chunks of 2 KiB, which become up to 3 and 2. */

@@ -1,5 +1,6 @@
-/* test_cuda_bytes.c: compaction of elements of one byte, by value and by flags, where words of four bytes are filled by several lanes,
- * warps and tiles: stretches in which nothing, few, half, nearly all or all is kept, of every length from some bytes to several tiles.
+/* test_cuda_bytes.c: compaction and partition of elements of one byte, by value and by flags, where words of four bytes are filled by
+ * several lanes, warps and tiles: stretches in which nothing, few, half, nearly all or all is kept, of every length from some bytes to
+ * several tiles.
  *
  * On the path that the library chooses and on both passes; inputs and outputs at any address; nothing beside the output is written. */
 #include "device.h"
@@ -8,9 +9,11 @@
 #include "paths.h"
 
 enum { MAX_N = 9 << 20, ROOM = 64, LIMIT = 128, FILL = 0xa7 };
+enum form { COMPACT, TO_ONE_ARRAY, TO_TWO_ARRAYS, FORMS };
+static const char *const form_names[FORMS] = {"compaction", "partition to one array", "partition to two"};
 
 static upsweep_context *ctx[PATHS];
-static unsigned char *in[PATHS], *out[PATHS], *flags[PATHS], *count[PATHS]; /* context memory */
+static unsigned char *in[PATHS], *out[PATHS], *rest[PATHS], *flags[PATHS], *count[PATHS]; /* context memory */
 static unsigned char *h_in, *h_flags, *got, *want;
 
 /* Values of which those below LIMIT are kept; at most `longest` in a row with the same share, in 256ths. */
@@ -25,38 +28,56 @@ static void fill(uint64_t n, uint64_t longest, uint64_t seed) {
     }
 }
 
-/* out [n] with `at` bytes before it: as in want, and the bytes around it as they were. */
-static void check_out(int path, uint64_t at, uint64_t nkept) {
-    uint64_t n = 0;
-    CHECK_OK(upsweep_read_count(ctx[path], &n, (const uint64_t *)(const void *)count[path]));
-    CHECK(n == nkept);
-    CHECK_OK(upsweep_download(ctx[path], got, out[path], at + nkept + ROOM));
+/* Prepares array [n] with `at` bytes before it, for check_array(). */
+static void clear_array(int path, unsigned char *array, uint64_t at, uint64_t n) {
+    memset(got, FILL, at + n + ROOM);
+    CHECK_OK(upsweep_upload(ctx[path], array, got, at + n + ROOM));
+}
+
+/* It is now as in `wanted`, and the bytes around it as they were. */
+static void check_array(int path, const unsigned char *array, uint64_t at, const unsigned char *wanted, uint64_t n) {
+    CHECK_OK(upsweep_download(ctx[path], got, array, at + n + ROOM));
     bool around = true;
     for (uint64_t i = 0; i < at; i++) around &= got[i] == FILL;
-    for (uint64_t i = 0; i < ROOM; i++) around &= got[at + nkept + i] == FILL;
+    for (uint64_t i = 0; i < ROOM; i++) around &= got[at + n + i] == FILL;
     CHECK(around);
-    CHECK_SAME(got + at, want, nkept, 1);
+    CHECK_SAME(got + at, wanted, n, 1);
+}
+
+static upsweep_status run(enum form form, bool by_flags, int path, uint64_t n, uint64_t in_at, uint64_t out_at, uint64_t rest_at) {
+    const upsweep_predicate keep = {UPSWEEP_LT, {.u = LIMIT}};
+    uint64_t *const d_count = (uint64_t *)(void *)count[path];
+    const unsigned char *const from = in[path] + in_at, *const set = flags[path] + out_at;
+    unsigned char *const to = out[path] + out_at, *const others = form == TO_TWO_ARRAYS ? rest[path] + rest_at : NULL;
+    if (form == COMPACT) {
+        if (by_flags) return upsweep_compact_flags(ctx[path], to, d_count, from, set, n, 1);
+        return upsweep_compact(ctx[path], to, d_count, from, n, UPSWEEP_U8, &keep);
+    }
+    if (by_flags) return upsweep_partition_flags(ctx[path], to, others, d_count, from, set, n, 1);
+    return upsweep_partition(ctx[path], to, others, d_count, from, n, UPSWEEP_U8, &keep);
 }
 
 static void test(uint64_t n, uint64_t longest, uint64_t in_at, uint64_t out_at) {
-    const upsweep_predicate keep = {UPSWEEP_LT, {.u = LIMIT}};
+    const uint64_t rest_at = (in_at + 2 * out_at) % 43;
     fill(n, longest, 31 * n + longest);
-    const uint64_t nkept = oracle_compact(want, h_in, h_flags, n, 1, false);
+    const uint64_t nkept = oracle_compact(want, h_in, h_flags, n, 1, true);
     for (int path = 0; path < PATHS; path++) {
-        uint64_t *const d_count = (uint64_t *)(void *)count[path];
         CHECK_OK(upsweep_upload(ctx[path], in[path] + in_at, h_in, n));
         CHECK_OK(upsweep_upload(ctx[path], flags[path] + out_at, h_flags, n));
-        for (int by_flags = 0; by_flags < 2; by_flags++) {
-            case_begin("%llu bytes at %llu to %llu, stretches of up to %llu, by %s, path '%s'", (unsigned long long)n,
-                       (unsigned long long)in_at, (unsigned long long)out_at, (unsigned long long)longest, by_flags ? "flags" : "value",
-                       path_names[path]);
-            memset(got, FILL, out_at + n + ROOM);
-            CHECK_OK(upsweep_upload(ctx[path], out[path], got, out_at + n + ROOM));
-            if (by_flags)
-                CHECK_OK(upsweep_compact_flags(ctx[path], out[path] + out_at, d_count, in[path] + in_at, flags[path] + out_at, n, 1));
-            else
-                CHECK_OK(upsweep_compact(ctx[path], out[path] + out_at, d_count, in[path] + in_at, n, UPSWEEP_U8, &keep));
-            check_out(path, out_at, nkept);
+        for (int i = 0; i < 2 * FORMS; i++) {
+            const enum form form = (enum form)(i / 2);
+            const bool by_flags = i % 2 == 1;
+            uint64_t found = 0;
+            case_begin("%s of %llu bytes at %llu to %llu, %llu, stretches of up to %llu, by %s, path '%s'", form_names[form],
+                       (unsigned long long)n, (unsigned long long)in_at, (unsigned long long)out_at, (unsigned long long)rest_at,
+                       (unsigned long long)longest, by_flags ? "flags" : "value", path_names[path]);
+            clear_array(path, out[path], out_at, n);
+            clear_array(path, rest[path], rest_at, n);
+            CHECK_OK(run(form, by_flags, path, n, in_at, out_at, rest_at));
+            CHECK_OK(upsweep_read_count(ctx[path], &found, (const uint64_t *)(const void *)count[path]));
+            CHECK(found == nkept);
+            check_array(path, out[path], out_at, want, form == TO_ONE_ARRAY ? n : nkept);
+            if (form == TO_TWO_ARRAYS) check_array(path, rest[path], rest_at, want + nkept, n - nkept);
         }
     }
 }
@@ -67,6 +88,7 @@ static bool open_all(void) {
         if (!CHECK(ctx[path] != NULL)) return false;
         in[path] = device_alloc(ctx[path], MAX_N + 2 * ROOM);
         out[path] = device_alloc(ctx[path], MAX_N + 2 * ROOM);
+        rest[path] = device_alloc(ctx[path], MAX_N + 2 * ROOM);
         flags[path] = device_alloc(ctx[path], MAX_N + 2 * ROOM);
         count[path] = device_alloc(ctx[path], sizeof(uint64_t));
     }
@@ -94,6 +116,7 @@ int main(void) {
     for (int path = 0; path < PATHS && ctx[path] != NULL; path++) {
         upsweep_free(ctx[path], in[path]);
         upsweep_free(ctx[path], out[path]);
+        upsweep_free(ctx[path], rest[path]);
         upsweep_free(ctx[path], flags[path]);
         upsweep_free(ctx[path], count[path]);
         upsweep_close(ctx[path]);
