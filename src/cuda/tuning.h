@@ -103,7 +103,7 @@ template <int ELEM_NBYTES, bool FLAGS> struct RingCompactShape {
     enum { REDUCERS = 12, FINISHERS = 12, ROWS = 4, STAGES = 8 };
 };
 template <> struct RingCompactShape<2, false> {
-    enum { REDUCERS = 8, FINISHERS = 8, ROWS = 7, STAGES = 7 };
+    enum { REDUCERS = 14, FINISHERS = 14, ROWS = 4, STAGES = 7 };
 };
 template <> struct RingCompactShape<1, true> {
     enum { REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 6 };
@@ -151,13 +151,15 @@ static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
 /* unit: what elements or records are moved by. Short records are no elements: the look-back pass would fetch them singly. */
 static inline uint64_t ring_compact_min_nbytes(size_t unit_nbytes, size_t elem_nbytes, bool flagged) {
     if (unit_nbytes > 8) return 32ull << 20;
-    if (unit_nbytes == elem_nbytes && (unit_nbytes == 8 || (unit_nbytes == 4 && flagged))) return 9ull << 19;
-    return (unit_nbytes == 4 ? 2ull : 1ull) << 20;
+    if (unit_nbytes != elem_nbytes) return (unit_nbytes == 4 ? 2ull : 1ull) << 20;
+    if (unit_nbytes <= 2 && flagged) return 5ull << 18;
+    return unit_nbytes == 1 ? 17ull << 17 : 33ull << 17;
 }
-/* Partitions. waits: the second side goes behind the first. 4.1 MiB: up to there a multiprocessor of an H200 has one tile of
+/* Partitions. waits: the second side goes behind the first. 4.1 and 8.3 MiB: up to there a multiprocessor of an H200 has one tile or two of
  * SplitLargeShape. */
 static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool waits) {
-    return unit_nbytes == 1 && !waits ? 5ull << 19 : 33ull << 17;
+    if (unit_nbytes == 1) return 2ull << 20;
+    return unit_nbytes == 2 && waits ? 33ull << 18 : 33ull << 17;
 }
 enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
