@@ -57,11 +57,16 @@ add_one() {
     [ "$status" -eq 0 ] || [ -z "$closing" ] || [ "$(echo "$closing" | cut -d ' ' -f 3)" -gt 0 ] || failed=$((failed + 1))
 }
 
-# sanitized TOOL: the number of errors and hazards it has reported; "none" if it did not finish.
+# sanitized TOOL: the number of errors and hazards it has reported, in all its runs; "none" if one did not finish.
 sanitized() {
-    summary=$(grep -E 'SUMMARY' "$logs/$1" | tail -n 1 | grep -oE '[0-9]+' | head -n 1)
-    [ "${summary:-1}" = 0 ] || grep -E '^=========' "$logs/$1" | head -n 30 >&2
-    echo "${summary:-\"none\"}"
+    total=0
+    for log in "$logs/$1".[012]; do
+        summary=$(grep -E 'SUMMARY' "$log" | tail -n 1 | grep -oE '[0-9]+' | head -n 1)
+        [ "${summary:-1}" = 0 ] || grep -E '^=========' "$log" | head -n 30 >&2
+        [ -n "$summary" ] || { echo '"none"'; return; }
+        total=$((total + summary))
+    done
+    echo "$total"
 }
 
 run() {
@@ -72,8 +77,11 @@ run() {
     for program in "$build"/bin/test_*; do plan "$(basename "$program")" "'$program'"; done
     plan demo "'$build/bin/upsweep' demo --backend all --size 1048576"
     run_planned
-    for tool in memcheck racecheck initcheck synccheck; do # afterwards: they keep the GPU busy, for which the tests would wait
-        plan $tool "env UPSWEEP_TEST_SCALE=sanitizer compute-sanitizer --tool $tool --error-exitcode 0 '$build/bin/test_cuda_small'"
+    for tool in racecheck memcheck initcheck synccheck; do # afterwards: they keep the GPU busy, for which the tests would wait
+        for path in 2 0 1; do                              # side by side, the longest first
+            plan $tool.$path "env UPSWEEP_TEST_SCALE=sanitizer UPSWEEP_TEST_PATH=$path \
+                compute-sanitizer --tool $tool --error-exitcode 0 '$build/bin/test_cuda_small'"
+        done
     done
     run_planned
     for program in "$build"/bin/test_*; do add_one "$(basename "$program")"; done

@@ -11,7 +11,8 @@
  *         CHECK_SAME(back, want, n, elem_nbytes);
  *     }
  *
- * Environment: UPSWEEP_TEST_BACKENDS "cpu" (default), "cuda" or "cpu,cuda"; UPSWEEP_TEST_SCALE=quick for fewer sizes and setups;
+ * Environment: UPSWEEP_TEST_BACKENDS "cpu" (default), "cuda" or "cpu,cuda"; UPSWEEP_TEST_SCALE=quick for fewer sizes and setups, or
+ * sanitizer for what test_cuda_small need not repeat under a slow tool;
  * UPSWEEP_TEST_FAIL_FAST=1 to stop at the first failure. A program ends with the line `N passed, N failed, N skipped`; the last part
  * is left out when nothing was skipped. */
 #ifndef HARNESS_H
