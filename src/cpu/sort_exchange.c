@@ -197,7 +197,8 @@ enum sort_spread sort_spread_of(const struct sorter *s, const struct sort_arrays
         ndistinct += images[i] != images[i - 1];
         nruns += i >= SKEWED_RUN && images[i] >> shift == images[i - SKEWED_RUN] >> shift;
     }
-    if (nruns > 0 || ndistinct < FEW_DISTINCT) return SORT_SKEWED;
+    if (ndistinct < FEW_DISTINCT) return SORT_FEW;
+    if (nruns > 0) return SORT_SKEWED;
     uint64_t least = UINT64_MAX;
     for (uint32_t i = LARGE_SAMPLE / 2; i < LARGE_SAMPLE; i++) least = min_u64(least, images[i] - images[i - LARGE_SAMPLE / 2]);
     return least < sort_low_bits(top) / 16 * SORT_EVEN_HALF ? SORT_UNEVEN : SORT_EVEN;

@@ -184,9 +184,9 @@ struct sort_leaf {
 
 enum sort_order { SORT_MIXED, SORT_ASCENDING, SORT_DESCENDING };
 
-/* How the keys are spread over the buckets of a digit, or of a line: SORT_EVEN, so that buckets seldom have twice the keys of the mean one.
- */
-enum sort_spread { SORT_SKEWED, SORT_UNEVEN, SORT_EVEN };
+/* How the keys are spread over the buckets of a digit, or of a line: SORT_EVEN, so that buckets seldom have twice the keys of the mean one;
+ * SORT_FEW: there are few different ones. */
+enum sort_spread { SORT_FEW, SORT_SKEWED, SORT_UNEVEN, SORT_EVEN };
 
 struct sort_kernel {
     uint32_t leaf_items;  /* the most that an area of SORT_AREA_NBYTES can take */
