@@ -117,14 +117,23 @@ static uint32_t tiny_nbytes(const struct sort_job *job) {
 
 /* Can one CTA sort by all bits at once? Items of 64 bits have no room for the places that values need beside 64 bits of key. */
 template <typename KEY> static bool is_tiny(const struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
-    if (sizeof(KEY) < 4 || job->n > tiny_shape<uint64_t>::ITEMS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    if (sizeof(KEY) < 2 || job->n > tiny_shape<uint64_t>::ITEMS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (job->has_values && (sizeof(KEY) == 8 || job->value_nbytes > MOVED_VALUE_MAX)) return false;
     return tiny_nbytes(job) <= shared_nbytes_per_cta(queue->arch, 1);
 }
 
+/* What it sorts: keys, and keys with their places. */
+template <typename KEY> struct tiny_items {
+    typedef KEY ALONE;
+    typedef uint64_t PLACED;
+};
+template <> struct tiny_items<uint16_t> { typedef uint32_t ALONE, PLACED; };
+
 template <typename KEY> static cudaError_t launch_tiny(const struct sort_job *job, const struct cuda_queue *queue) {
-    if (job->has_values) return launch_next(queue, sort_tiny<KEY, uint64_t>, 1, TINY_THREADS, tiny_nbytes(job), *job);
-    return launch_next(queue, sort_tiny<KEY, KEY>, 1, TINY_THREADS, tiny_shape<KEY>::SHARED_NBYTES, *job);
+    typedef typename tiny_items<KEY>::ALONE ALONE;
+    typedef typename tiny_items<KEY>::PLACED PLACED;
+    if (job->has_values) return launch_next(queue, sort_tiny<KEY, PLACED>, 1, TINY_THREADS, tiny_nbytes(job), *job);
+    return launch_next(queue, sort_tiny<KEY, ALONE>, 1, TINY_THREADS, tiny_shape<ALONE>::SHARED_NBYTES, *job);
 }
 
 template <typename KEY> static cudaError_t launch_small(const struct sort_job *job, const struct cuda_queue *queue) {
@@ -284,7 +293,7 @@ template <typename KEY> static bool is_counted(const struct cuda_queue *queue, c
 template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {
     struct sort_job job = {};
     set_buffers(&job, args, sizeof(KEY));
-    if constexpr (sizeof(KEY) >= 4) {
+    if constexpr (sizeof(KEY) >= 2) {
         if (is_tiny<KEY>(&job, queue, args)) return launch_tiny<KEY>(&job, queue);
     }
     if constexpr (sizeof(KEY) < 4) {

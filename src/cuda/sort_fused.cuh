@@ -5,43 +5,22 @@
  *     waits          until the totals add up to n: then all CTAs have added theirs
  *     each CTA       scans the totals, by itself, and copies its runs to their buckets
  *
- * What an addition to a total returns is the CTA's place in that bucket, as with the cursors of a partition. The totals themselves say when
- * they are complete, so there is no other word to wait for, and no fence: nothing but them is exchanged. All CTAs decide alike, from the
- * same totals, whether the buckets fit; if not, they leave the input where it is, and clear what the stable passes, queued behind, must
- * find zeroed.
+ * The totals (sort_totals.cuh) say when they are complete, and where each CTA's keys go. All CTAs decide alike, from the same totals,
+ * whether the buckets fit; if not, they divide the keys of their tiles by a sample (sort_fused_sample.cuh), unless there are too many for
+ * that to pay; and if that fails too, they leave the input where it is, and clear what the stable passes, queued behind, must find zeroed.
  *
- * CTAs that wait for one another must all be resident: one CTA a multiprocessor, launched cooperatively. Two sets of totals, in the
- * context's control memory, take turns: each launch zeroes the set of the next, and a graph replay finds them as the last launch left them.
- * So nothing is cleared before. Cost: keys read once and written once; 6 us for 2^20 keys, where clearing, histogram and partition took 19.
+ * Cost: keys read once and written once; 6 us for 2^20 keys, where clearing, histogram and partition took 19.
  */
 #ifndef UPSWEEP_CUDA_SORT_FUSED_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_CUH
 
 #include "sort_bucket.cuh"
-#include "sort_lookback.cuh"
-#include "sort_partition.cuh"
-
-/* ---- the totals -------------------------------------------------------------------------------------------------------------- */
-
-/* Eight totals to a cache line, since a line serves one warp's additions after the other's. */
-struct line_of_totals {
-    uint32_t total[8], apart[24];
-};
-
-/* In control memory, zeroed before the first launch. */
-struct fused_totals {
-    uint32_t turn;      /* the set that the next launch adds to: all of it is zero */
-    uint32_t apart[31]; /* nobody polls the turn's cache line */
-    struct line_of_totals set[2][FUSED_DIGITS / 8];
-
-    __device__ __forceinline__ uint32_t *of(uint32_t turn_, uint32_t digit) { return &set[turn_][digit / 8].total[digit % 8]; }
-};
-
-static_assert(sizeof(struct fused_totals) <= CUDA_CONTROL_FUSED_NBYTES, "the totals have a place in control memory");
+#include "sort_fused_sample.cuh"
 
 struct fused_job {
     struct split_job split; /* one partition; tile_items: some rows of FUSED_THREADS */
-    struct fused_totals *totals;
+    fused_totals *totals;
+    cell_totals *more;          /* of a second attempt */
     struct sort_header *stable; /* of the passes queued behind */
 };
 
@@ -49,28 +28,6 @@ struct fused_desk {
     uint32_t places[FUSED_DIGITS], base[FUSED_DIGITS], sums[2][32];
     uint32_t turn;
 };
-
-/* Waits until the totals of all digits add up to n. Thread t owns digit t: *total is its total; returns where it starts. All threads call
- * it. */
-static __device__ __forceinline__ uint32_t await_totals(uint32_t *total, const uint32_t *my_total, bool mine, uint32_t n,
-                                                        uint32_t (&s_sums)[2][32]) {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    for (uint32_t round = 0;; round ^= 1) { /* the sums of two rounds, so that one barrier a round is enough */
-        *total = mine ? load_relaxed(my_total) : 0;
-        const uint32_t warp_sum = sum_warp(*total);
-        if (lane == 0) s_sums[round][warp] = warp_sum;
-        __syncthreads(); /* the sums of this round */
-        const uint32_t of_lane = s_sums[round][lane];
-        if (sum_warp(of_lane) != n) continue;
-        uint32_t inclusive = *total;
-#pragma unroll
-        for (uint32_t distance = 1; distance < 32; distance *= 2) {
-            const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-            if (lane >= distance) inclusive += other;
-        }
-        return inclusive - *total + sum_warp(lane < warp ? of_lane : 0);
-    }
-}
 
 /* One CTA calls it: tells the kernels behind how it went, and hands the turn over. Nothing fits: all buckets are empty. end: of thread t's
  * bucket. */
@@ -81,24 +38,16 @@ static __device__ __forceinline__ void announce_split(const struct fused_job &jo
     if (digit == 0) {
         header->too_big = fits ? ALL_FIT : NOT_SPLIT;
         header->start[0] = 0;
-        job.totals->turn = 1 - turn;
+        header->sampled.nbuckets = 0;
     }
     if (digit < ndigits) header->start[digit + 1] = fits ? end : 0;
-    if (digit < FUSED_DIGITS) *job.totals->of(1 - turn, digit) = 0;
-}
-
-/* What the stable passes, which now have to do the work, must find zeroed. */
-static __device__ __forceinline__ void clear_stable(struct sort_header *stable) {
-    uint4 *vectors = (uint4 *)stable;
-    static_assert(sizeof *stable % sizeof *vectors == 0, "whole vectors");
-    for (uint32_t i = blockIdx.x * FUSED_THREADS + threadIdx.x; i < sizeof *stable / sizeof *vectors; i += gridDim.x * FUSED_THREADS)
-        vectors[i] = make_uint4(0, 0, 0, 0);
+    job.totals->hand_over(turn);
 }
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
 /* ROWS: at least tile_items / FUSED_THREADS; few leave registers for a CTA that sorts a bucket, so that it can start up early. Dynamic
- * shared memory: a tile of items. */
+ * shared memory: a tile of items, and what sort_fused_sample.cuh asks for. */
 template <typename KEY, typename ITEM, int ROWS>
 __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 : 1)
     split_fused(const __grid_constant__ struct fused_job job) {
@@ -142,7 +91,14 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     if (digit < ndigits) s.base[digit] = bucket_start + before - place;
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in runs, and each run has its place */
     if (blockIdx.x == 0) announce_split(job, s.turn, ndigits, fits, bucket_start + total);
-    if (!fits) return clear_stable(job.stable);
+    if (!fits) {
+        if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
+            if (split.n <= sampled_max(sizeof(KEY), sizeof(ITEM)) && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory))
+                return;
+        }
+        clear_stable(job.stable);
+        return;
+    }
     ITEM *dst = (ITEM *)split.tmp;
     const uint32_t item_shift = sizeof(ITEM) * 8 - split.fine_bits;
 #pragma unroll 4
@@ -152,19 +108,59 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     }
 }
 
-/* One CTA a bucket. */
+/* What the items of a bucket have in common, found by looking at all of them. All threads call it. */
+template <int THREADS, typename ITEM>
+static __device__ __forceinline__ void find_bounds(struct found_bucket<ITEM> *found, ITEM (&s_ends)[2][32]) {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    ITEM least = (ITEM) ~(ITEM)0, most = 0;
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < found->n; i += THREADS) {
+        const ITEM item = found->src[found->start + i];
+        least = min(least, item);
+        most = max(most, item);
+    }
+    for (uint32_t distance = 16; distance > 0; distance /= 2) {
+        least = min(least, (ITEM)__shfl_xor_sync(~0u, least, distance));
+        most = max(most, (ITEM)__shfl_xor_sync(~0u, most, distance));
+    }
+    if (lane == 0) {
+        s_ends[0][warp] = least;
+        s_ends[1][warp] = most;
+    }
+    __syncthreads(); /* the ends of all warps */
+    for (uint32_t w = 0; w < THREADS / 32; w++) {
+        least = min(least, s_ends[0][w]);
+        most = max(most, s_ends[1][w]);
+    }
+    const uint32_t zeros = (uint32_t)__clzll((long long)(most - least)) - (64 - (uint32_t)sizeof(ITEM) * 8);
+    found->bounded = true;
+    found->least = least;
+    found->bits = min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1);
+}
+
+/* One CTA a bucket; those that a sample has made may be more, so that a CTA goes on to others. */
 template <typename KEY, typename ITEM, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
+    __shared__ ITEM s_ends[2][32];
     wait_for_predecessor();
-    const uint32_t start = job.header->start[blockIdx.x], end = job.header->start[blockIdx.x + 1];
-    if (start == end) return;
-    struct found_bucket<ITEM> found = {
-        (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
-    };
-    if (job.cell_keys) bound_items(&found, job.header->cells.bound + blockIdx.x);
-    if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) sort_bucket_stably<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+    const uint32_t nsampled = job.header->sampled.nbuckets;
+    for (uint32_t number = blockIdx.x; !nsampled || number < nsampled; number += gridDim.x) {
+        const uint32_t start = nsampled ? job.header->sampled.start[number] : job.header->start[number];
+        const uint32_t end = nsampled ? job.header->sampled.end[number] : job.header->start[number + 1];
+        struct found_bucket<ITEM> found = {
+            (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
+        };
+        if (nsampled)
+            find_bounds<SHAPE::THREADS>(&found, s_ends);
+        else if (job.cell_keys)
+            bound_items(&found, job.header->cells.bound + number);
+        if (start < end && !sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk))
+            sort_bucket_stably<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+        if (!nsampled) return;
+        __syncthreads(); /* nobody needs the shared memory any more */
+    }
 }
 
 #endif

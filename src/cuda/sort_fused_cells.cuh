@@ -17,24 +17,9 @@
 
 static_assert(FUSED_THREADS == CELL_THREADS, "a thread a cell");
 
-/* In control memory, as struct fused_totals. */
-struct cell_totals {
-    uint32_t turn, apart[31];
-    struct {
-        struct line_of_totals cells[CELLS / 8], numbers[FUSED_NUMBERS / 8];
-    } set[2];
-
-    __device__ __forceinline__ uint32_t *of_cell(uint32_t turn_, uint32_t cell) { return &set[turn_].cells[cell / 8].total[cell % 8]; }
-    __device__ __forceinline__ uint32_t *of_number(uint32_t turn_, uint32_t number) {
-        return &set[turn_].numbers[number / 8].total[number % 8];
-    }
-};
-
-static_assert(sizeof(struct cell_totals) <= CUDA_CONTROL_CELLS_NBYTES, "the totals have a place in control memory");
-
 struct fused_cells_job {
     struct split_job split; /* one partition; tile_items: some rows of FUSED_THREADS */
-    struct cell_totals *totals;
+    cell_totals *totals;
     struct sort_header *stable; /* of the passes queued behind */
 };
 
@@ -51,11 +36,10 @@ static __device__ __forceinline__ void announce_cells(const struct fused_cells_j
     if (t == 0) {
         header->too_big = fits ? ALL_FIT : NOT_SPLIT;
         header->start[0] = 0;
-        job.totals->turn = 1 - turn;
+        header->sampled.nbuckets = 0;
     }
     header->start[t + 1] = fits ? end : 0;
-    *job.totals->of_cell(1 - turn, t) = 0;
-    *job.totals->of_number(1 - turn, t) = 0;
+    job.totals->hand_over(turn);
 }
 
 /* ROWS, dynamic shared memory: as split_fused(). */
@@ -87,7 +71,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     }
     __syncthreads(); /* all counts by cells */
 
-    uint32_t *my_total = job.totals->of_cell(s.turn, t), total;
+    uint32_t *my_total = job.totals->of(s.turn, t), total;
     if (s.base[t]) atomicAdd(my_total, s.base[t]);
     const uint32_t before_cell = await_totals(&total, my_total, true, split.n, s.sums);
     const struct cell_numbers numbers = number_cell(total, before_cell, split.cell_keys, s.plan);
@@ -100,7 +84,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
         struct packed_ranks<ROWS> ranks = {};
         count_warp<true>(ranks, images, items, s.places, digits);
         __syncthreads(); /* all counts by numbers */
-        my_total = job.totals->of_number(s.turn, t);
+        my_total = job.totals->of(s.turn, CELLS + t);
         const uint32_t here = s.places[t], before = here ? atomicAdd(my_total, here) : 0, place = scan_threads(here, s.plan.sums);
         s.places[t] = place;
         __syncthreads(); /* all places */

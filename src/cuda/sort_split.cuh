@@ -29,6 +29,12 @@
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
+/* Device memory: the buckets that sort_fused_sample.cuh has made; 0: it has made none. */
+struct sampled_buckets {
+    uint32_t nbuckets;
+    uint32_t start[FUSED_THREADS], end[FUSED_THREADS];
+};
+
 /* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */
 struct split_header {
     uint32_t ctas_done;
@@ -42,6 +48,7 @@ struct split_header {
     uint32_t coarse_cursor[SORT_DIGITS];                     /* where the next key of each coarse bucket goes */
     uint32_t coarse_tile[SORT_DIGITS + 1];                   /* tiles of the second partition before each coarse bucket */
     struct cell_plan cells;
+    struct sampled_buckets sampled;
 };
 
 struct split_job {

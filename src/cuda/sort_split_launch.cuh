@@ -239,14 +239,18 @@ static cudaError_t launch_fused_buckets(const struct split_job *job, const struc
 
 template <typename KEY, typename ITEM, int ROWS>
 static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
-    const uint32_t nctas = (split->n + split->tile_items - 1) / split->tile_items, tile = (uint32_t)(split->tile_items * sizeof(ITEM));
-    char *control = (char *)queue->control;
+    const uint32_t nctas = (split->n + split->tile_items - 1) / split->tile_items;
+    const uint32_t tile = (uint32_t)(split->tile_items * sizeof(ITEM));
+    fused_totals *totals = (fused_totals *)((char *)queue->control + CUDA_CONTROL_FUSED);
+    cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
     if (split->cell_keys) {
-        const struct fused_cells_job job = {*split, (struct cell_totals *)(control + CUDA_CONTROL_CELLS), stable};
+        const struct fused_cells_job job = {*split, of_cells, stable};
         return launch_resident(queue, split_fused_cells<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, tile, job);
     }
-    const struct fused_job job = {*split, (struct fused_totals *)(control + CUDA_CONTROL_FUSED), stable};
-    return launch_resident(queue, split_fused<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, tile, job);
+    const struct fused_job job = {*split, totals, of_cells, stable};
+    const bool sampled = sample_shape<KEY, ITEM, ROWS>::EVER && split->n <= sampled_max(sizeof(KEY), sizeof(ITEM));
+    const uint32_t shared = sampled ? sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items) : tile;
+    return launch_resident(queue, split_fused<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, shared, job);
 }
 
 /* Nothing need be cleared before. */

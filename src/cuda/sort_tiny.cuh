@@ -14,13 +14,13 @@ template <typename KEY> static __device__ __forceinline__ uint32_t count_common_
     if (threadIdx.x == 0) *s_varying = 1;
     __syncthreads(); /* the first bit before the others */
 #pragma unroll
-    for (uint32_t distance = 16; distance > 0; distance /= 2) varying |= __shfl_xor_sync(~0u, varying, distance);
+    for (uint32_t distance = 16; distance > 0; distance /= 2) varying |= (KEY)__shfl_xor_sync(~0u, varying, distance);
     if (threadIdx.x % 32 == 0 && varying) atomicOr(s_varying, (unsigned long long)varying);
     __syncthreads(); /* all bits */
     return (uint32_t)__clzll((long long)*s_varying) - (64 - (uint32_t)sizeof(KEY) * 8);
 }
 
-/* ITEM: of 64 bits; or, of keys alone, of their own width. */
+/* ITEM: of 64 bits; or, of keys alone, of their own width; or, of keys of 16 bits, of 32. */
 template <typename KEY, typename ITEM>
 __global__ void __launch_bounds__(TINY_THREADS, 1) sort_tiny(const __grid_constant__ struct sort_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(TINY_THREADS, 1) sort_tiny(const __grid_consta
     }
     const uint32_t ncommon = count_common_bits(varying, &s_varying);
     const struct placed_items<KEY, ITEM> placed(job, some_image, ncommon, place_bits(n));
-    sort_placed<tiny_shape<ITEM>>(job, bucket, placed, keys, s_memory, s_sums);
+    sort_placed<tiny_shape<ITEM>, true>(job, bucket, placed, keys, s_memory, s_sums);
 }
 
 #endif

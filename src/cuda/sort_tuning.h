@@ -31,6 +31,7 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define TINY_THREADS  512
 #define TINY_ROWS     9
 #define TINY_BIN_BITS 11
+#define TINY_MERGED   2 /* up to so many keys a thread are merged, if they are skewed */
 
 /* One CTA sorts up to threads * rows keys in shared memory; if there is a split for them, only up to split_min(), from where on the split
  * is quicker. */
@@ -76,6 +77,12 @@ static constexpr uint64_t levels_alone_min(size_t key_nbytes) { return key_nbyte
 #define FUSED_DIGITS   (1 << FUSED_MAX_BITS)
 static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item_nbytes) {
     return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
+}
+
+/* Up to so many keys, if they are skewed, are split by a sample (sort_fused_sample.cuh). Of more the stable passes are quicker, and of
+ * items with indices, which are all different, so that no bucket is done by filling it. */
+static constexpr __host__ __device__ uint32_t sampled_max(int key_nbytes, int item_nbytes) {
+    return item_nbytes > key_nbytes ? 1u << 18 : 1u << 20;
 }
 
 /* Keys with values are split (sort_stable.cuh) from this many on. */

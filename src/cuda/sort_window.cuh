@@ -164,6 +164,14 @@ static __device__ __forceinline__ void put_window(T *out, struct bucket_slots sl
                                                   const T (&items)[WINDOW_LANE_KEYS]) {
     constexpr int N = 16 / sizeof(T), PIECES = WINDOW_LANE_KEYS / N;
     const uint32_t lane = threadIdx.x % 32, odd = lane % 2;
+    if constexpr (PIECES == 1) {
+        vector_piece<T> piece;
+#pragma unroll
+        for (int i = 0; i < N; i++) piece.item[i] = items[i];
+        if (lane >= WINDOW_HALO / WINDOW_LANE_KEYS && lane < 32 - WINDOW_HALO / WINDOW_LANE_KEYS)
+            put_piece(out, slots, window_slot + lane * WINDOW_LANE_KEYS, piece);
+        return;
+    }
     const uint32_t pair_slot = window_slot + (lane - odd) * WINDOW_LANE_KEYS;
     const bool middle = lane >= WINDOW_HALO / WINDOW_LANE_KEYS && lane < 32 - WINDOW_HALO / WINDOW_LANE_KEYS;
 #pragma unroll

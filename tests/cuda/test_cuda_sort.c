@@ -310,6 +310,29 @@ static void test_rows(void) {
     }
 }
 
+/* Skewed keys of sizes up to which they are merged, and split by a sample, and of one more; and equal keys that the sample sees too seldom.
+ */
+static void test_samples(void) {
+    static const enum distribution distributions[] = {EQUAL, FEW, SKEWED, HOT, OUTLIER, REPEATED, LUMP, SPARSE, PROPORTION};
+    static const uint64_t sizes[] = {511, 512, 1023, 1024, 4609, 33000, 1 << 18, (1 << 20) - 1, 1 << 20};
+    for (size_t s = 0; s < (quick() ? 6 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
+            for (uint64_t past = 0; past < 2; past++) {
+                const upsweep_type types[] = {d % 2 ? UPSWEEP_I32 : UPSWEEP_U32, UPSWEEP_U64, UPSWEEP_U16};
+                for (int i = 0; i < 3; i++) {
+                    struct sort_case c = {.form = KEYS, .type = types[i], .n = sizes[s] + past, .key_nbytes = elem_size(types[i])};
+                    c.order.descending = (uint32_t)(s + d) % 2;
+                    c.keys_in_place = d % 2;
+                    test_case(c, distributions[d]);
+                }
+                const struct sort_case c = {
+                    .form = ARGSORT32, .type = UPSWEEP_U32, .n = sizes[s] + past, .key_nbytes = 4, .value_nbytes = 4};
+                test_case(c, distributions[d]);
+            }
+        }
+    }
+}
+
 /* The same without anything for which CTAs must be resident together. */
 static void test_without_waiting(void) {
     upsweep_context *usual = cuda;
@@ -348,6 +371,7 @@ int main(void) {
         for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);
         test_floats(UPSWEEP_F32);
         test_floats(UPSWEEP_F64);
+        test_samples();
         test_rows();
         test_without_waiting();
     }

@@ -1,0 +1,264 @@
+/* sort_fused_sample.cuh: when the top bits of the keys make buckets too big for sort_fused.cuh: buckets by a sample, in the same launch.
+ *
+ *     each CTA       sorts a sample, the same in all, and counts its tile by the cells of that (sort_sample.cuh); adds to the totals
+ *     waits          until they add up to n
+ *     each CTA       divides cells of many keys into parts of equal width; counts its tile by part, adds these counts to other totals
+ *                    brings the tile into runs in shared memory
+ *     waits          until those add up to n, and copies its runs to where they belong
+ *     one CTA        puts neighbouring parts together, to buckets for CTAs
+ *
+ * Many equal keys are a part by themselves, which is not moved: its place in the output is filled at once. So whatever the keys are, parts
+ * are too big only if the sample has missed a frequent value, or if some cell's keys lie close together in it, at the scale of the cell.
+ * Then nothing is moved, and the stable passes do the work. Cost: as sort_fused.cuh, and a sample sorted by each CTA, a search for each key
+ * and two waits: 12 us more for 2^16 keys, 20 for 2^20. */
+#ifndef UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
+#define UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
+
+#include "sort_partition.cuh"
+#include "sort_sample.cuh"
+#include "sort_totals.cuh"
+
+#define PARTS        FUSED_THREADS /* a thread each, as of the cells */
+#define PARTS_ASKED  (PARTS - 160) /* of cells of many keys: those of few, and frequent keys, get more */
+#define PART_IS_DONE 0x8000u       /* beside a part's number: it is not moved */
+#define LONG_FILL    256           /* keys that all threads write together */
+#define RANGE_BITS   4             /* of items: those of a bucket hardly differ in more */
+
+/* Shared memory, behind the tile. */
+template <typename ITEM> struct sample_desk {
+    struct splitter_tree<ITEM, FUSED_THREADS> tree;
+    uint32_t count[PARTS], place[PARTS], base[PARTS];
+    struct cell_parts cells[FUSED_THREADS];
+    uint32_t heads[PARTS / 32], sums[2][32], turn, largest, ndone, nmoved;
+    uint16_t done_parts[PARTS / 2], done_cells[PARTS / 2];
+    uint8_t range[PARTS]; /* the top bits of the least item */
+    bool done[PARTS];
+};
+
+/* Of a launch with ROWS rows: whether it can come to this; items of the sample a thread; shared memory for a tile of so many items. The
+ * more keys, the smaller the part of them that makes a frequent key too frequent for a bucket; items with indices are all different. */
+template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
+    static constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY), EVER = ROWS <= 8;
+    static constexpr int PER = ROWS * sizeof(ITEM) > 32 && ALONE ? 2 : 1;
+
+    static __host__ __device__ __forceinline__ uint32_t tile_nbytes(uint32_t tile_items) { return tile_items * (uint32_t)sizeof(ITEM); }
+    static __host__ __device__ __forceinline__ uint32_t shared_nbytes(uint32_t tile_items) {
+        const uint32_t sample = FUSED_THREADS * PER * (uint32_t)sizeof(ITEM), numbers = tile_items * (uint32_t)sizeof(uint16_t);
+        return tile_nbytes(tile_items) + (uint32_t)sizeof(struct sample_desk<ITEM>) + (sample > numbers ? sample : numbers);
+    }
+};
+
+/* What all CTAs draw alike: an item from each of equal stretches of the input. */
+template <typename KEY, typename ITEM, int PER>
+static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const struct split_job &split) {
+    const struct key_order<KEY> order(split);
+    const float stretch = (float)split.n / (float)(FUSED_THREADS * PER);
+#pragma unroll
+    for (int k = 0; k < PER; k++) {
+        const uint32_t i = k * FUSED_THREADS + threadIdx.x, random = (i + 1) * 0x9e3779b9u >> 8; /* Knuth's multiplicative hash */
+        const uint32_t at = min((uint32_t)(((float)i + (float)random * 0x1p-24f) * stretch), split.n - 1);
+        items[k] = make_item<ITEM>(order.image(((const KEY *)split.in)[at]), at, split.index_shift);
+    }
+}
+
+/* How thread t's cell t is divided, given the keys of all cells in s.count; false if there are not parts enough. */
+template <typename ITEM>
+static __device__ __forceinline__ bool divide_cell(const struct split_job &split, uint32_t total, struct sample_desk<ITEM> &s) {
+    const uint32_t cell = threadIdx.x, each = split.n / PARTS_ASKED + 1;
+    const bool equal = cell % 2, many = equal && total >= split.bucket_max / 4;
+    const bool apart = many || (total > 0 && (!equal || s.count[cell - 1] == 0)); /* few equal keys go with those below them */
+    const uint32_t nparts = !apart ? 0 : equal ? 1 : max((total + each / 2) / each, 1u), first = scan_threads(nparts, s.sums[0]);
+    if (__syncthreads_or(first + nparts > PARTS)) return false;
+    const ITEM low = s.tree.low_of(cell), width = (ITEM)(s.tree.high_of(cell) - low);
+    s.cells[cell] = divide_width(width, apart ? first | (many ? PART_IS_DONE : 0) : first - 1, equal ? 1 : nparts);
+    const uint32_t top = (uint32_t)((equal ? s.tree.splitter[cell / 2] : low) >> (sizeof(ITEM) * 8 - 32));
+    const uint32_t step = nparts > 1 ? (uint32_t)(width >> (sizeof(ITEM) * 8 - 32)) / nparts : 0;
+    for (uint32_t i = 0; i < nparts; i++) s.range[first + i] = (uint8_t)((top + step * i) >> (32 - RANGE_BITS));
+    if (many) {
+        const uint32_t i = atomicAdd(&s.ndone, 1);
+        s.done_parts[i] = (uint16_t)first;
+        s.done_cells[i] = (uint16_t)cell;
+        s.done[first] = true;
+    }
+    return true;
+}
+
+/* One CTA calls it: which parts a CTA sorts together. Thread t knows part t. Parts of more than half a bucket stay alone, others are put
+ * together by where they start; if all are small, stretches can be longer. */
+template <typename ITEM>
+static __device__ void list_buckets(const struct split_job &split, uint32_t start, uint32_t total, struct sample_desk<ITEM> &s) {
+    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const bool done = s.done[t];
+    if (!done) atomicMax(&s.largest, total);
+    __syncthreads(); /* the largest */
+    const uint32_t small = min(s.largest, split.bucket_max / 2), stretch = split.bucket_max - small;
+    s.place[t] = done || total > small ? 1u << 31 | t : start / stretch;
+    __syncthreads(); /* all stretches; and nobody needs the places any more */
+    const bool head = t == 0 || s.place[t] != s.place[t - 1] || s.range[t] != s.range[t - 1];
+    const bool last = t == PARTS - 1 || s.place[t] != s.place[t + 1] || s.range[t] != s.range[t + 1];
+    const uint32_t heads = __ballot_sync(~0u, head && !done);
+    if (lane == 0) s.heads[warp] = heads;
+    __syncthreads(); /* all heads */
+    const uint32_t before = sum_warp(lane < warp ? __popc(s.heads[lane]) : 0), number = before + __popc(heads & ((2u << lane) - 1)) - 1;
+    struct sampled_buckets *list = &split.header->sampled;
+    if (head && !done) list->start[number] = start;
+    if (last && !done) list->end[number] = start + total;
+    if (t == PARTS - 1) {
+        list->nbuckets = number + 1;
+        split.header->too_big = ALL_FIT;
+    }
+}
+
+/* Writes the keys of the parts that are not moved: where there are few, a warp a part. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ void fill_parts(const struct split_job &split, const struct sample_desk<ITEM> &s) {
+    const struct key_order<KEY> order(split);
+    for (uint32_t i = 0; i < s.ndone; i++) {
+        const uint32_t part = s.done_parts[i], count = s.count[part];
+        const bool together = count >= LONG_FILL;
+        if (!together && i % (FUSED_THREADS / 32) != threadIdx.x / 32) continue;
+        KEY *out = (KEY *)split.out + s.base[part];
+        const KEY key = order.key_of_image((KEY)s.tree.splitter[s.done_cells[i] / 2]);
+        for (uint32_t k = together ? threadIdx.x : threadIdx.x % 32; k < count; k += together ? FUSED_THREADS : 32) out[k] = key;
+    }
+}
+
+/* The sample, the same in all CTAs, and the tree. A barrier must follow. */
+template <typename KEY, int PER, typename ITEM>
+static __device__ __forceinline__ void make_tree(const struct split_job &split, struct sample_desk<ITEM> &s, ITEM *s_sample) {
+    constexpr uint32_t SPLITTERS = splitter_tree<ITEM, FUSED_THREADS>::SPLITTERS;
+    ITEM sample[PER];
+    draw_sample<KEY>(sample, split);
+    sort_sample<FUSED_THREADS>(sample, s_sample);
+    __syncthreads(); /* the sample is sorted */
+    if (threadIdx.x < SPLITTERS) s.tree.set(threadIdx.x, choose_splitter<2 * PER>(s_sample, threadIdx.x, SPLITTERS));
+}
+
+/* Counts the tile by cells, and notes each item's. */
+template <typename ITEM>
+static __device__ __forceinline__ void count_by_cell(const ITEM *s_tile, uint32_t count, struct sample_desk<ITEM> &s, uint16_t *s_numbers) {
+    constexpr int TOGETHER = sizeof(ITEM) == 8 ? 2 : 4;
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < count; first += TOGETHER * FUSED_THREADS) {
+        ITEM items[TOGETHER];
+        uint32_t cells[TOGETHER];
+#pragma unroll
+        for (int k = 0; k < TOGETHER; k++) items[k] = s_tile[min(first + k * FUSED_THREADS, count - 1)];
+        s.tree.find_cells(cells, items);
+#pragma unroll
+        for (int k = 0; k < TOGETHER; k++) {
+            if (first + k * FUSED_THREADS >= count) continue;
+            s_numbers[first + k * FUSED_THREADS] = (uint16_t)cells[k];
+            atomicAdd(&s.count[cells[k]], 1);
+        }
+    }
+}
+
+/* Counts the tile by parts, and notes each item's in place of its cell; a rank is how many of its part were counted before it. */
+template <int ROWS, typename ITEM>
+static __device__ __forceinline__ void count_by_part(struct packed_ranks<ROWS> &ranks, const ITEM *s_tile, uint32_t count,
+                                                     struct sample_desk<ITEM> &s, uint16_t *s_numbers) {
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t i = row * FUSED_THREADS + threadIdx.x;
+        if (i >= count) continue;
+        const uint32_t cell = s_numbers[i];
+        const uint32_t number = s.cells[cell].part_of((ITEM)(s_tile[i] - s.tree.low_of(cell))), part = number & ~PART_IS_DONE;
+        s_numbers[i] = (uint16_t)number;
+        if (number & PART_IS_DONE)
+            atomicAdd(&s.count[part], 1);
+        else
+            ranks.set(row, atomicAdd(&s.count[part], 1));
+    }
+}
+
+/* Brings the items that are moved into runs, and their numbers with them. */
+template <int ROWS, typename ITEM>
+static __device__ __forceinline__ void bring_into_runs(struct packed_ranks<ROWS> &ranks, ITEM *s_tile, uint32_t count,
+                                                       const struct sample_desk<ITEM> &s, uint16_t *s_numbers) {
+    uint32_t moved = 0; /* rows, a bit each */
+    ITEM items[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t i = row * FUSED_THREADS + threadIdx.x, number = i < count ? s_numbers[i] : PART_IS_DONE;
+        if (number & PART_IS_DONE) continue;
+        moved |= 1u << row;
+        items[row] = s_tile[i];
+        ranks.add(row, s.place[number]);
+    }
+    __syncthreads(); /* all items are in registers */
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (moved >> row & 1) s_tile[ranks.get(row)] = items[row];
+    }
+    struct packed_ranks<ROWS> numbers = {};
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (moved >> row & 1) numbers.set(row, s_numbers[row * FUSED_THREADS + threadIdx.x]);
+    }
+    __syncthreads(); /* all numbers are in registers */
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (moved >> row & 1) s_numbers[ranks.get(row)] = (uint16_t)numbers.get(row);
+    }
+}
+
+/* All threads of all CTAs call it, whose tile of `count` items lies in s_memory, in any order. False if this does not help either: then
+ * nothing has been moved. A call of its own, so that what it needs does not burden the kernel that it is rarely called by. */
+template <typename KEY, typename ITEM, int ROWS>
+static __device__ __noinline__ bool split_by_sample(const struct split_job &split, cell_totals *totals, uint32_t count,
+                                                    unsigned char *s_memory) {
+    typedef struct sample_shape<KEY, ITEM, ROWS> SHAPE;
+    ITEM *s_tile = (ITEM *)s_memory;
+    struct sample_desk<ITEM> &s = *(struct sample_desk<ITEM> *)(s_memory + SHAPE::tile_nbytes(split.tile_items));
+    uint16_t *s_numbers = (uint16_t *)(&s + 1); /* each item's cell, then its part: where the sample was */
+    const uint32_t t = threadIdx.x;
+    s.count[t] = 0;
+    s.done[t] = false;
+    s.range[t] = 0;
+    if (t == 0) {
+        s.turn = totals->turn;
+        s.largest = s.ndone = 0;
+    }
+    make_tree<KEY, SHAPE::PER>(split, s, (ITEM *)(&s + 1));
+    __syncthreads(); /* the tree, and zeroes before counts; whoever adds to the totals has read the turn; nobody needs the sample */
+    count_by_cell(s_tile, count, s, s_numbers);
+    __syncthreads(); /* all counts by cells */
+    uint32_t *my_total = totals->of(s.turn, t), total;
+    if (s.count[t]) atomicAdd(my_total, s.count[t]);
+    await_totals(&total, my_total, true, split.n, s.sums);
+    s.count[t] = total;
+    __syncthreads(); /* all totals; s.sums may be used again */
+    const bool enough = divide_cell(split, total, s);
+    __syncthreads(); /* all cells are divided */
+    s.count[t] = 0;
+    if (!enough) {
+        if (blockIdx.x == 0) totals->hand_over(s.turn);
+        return false;
+    }
+    __syncthreads(); /* zeroes before counts */
+
+    struct packed_ranks<ROWS> ranks = {};
+    count_by_part(ranks, s_tile, count, s, s_numbers);
+    __syncthreads(); /* all counts by parts */
+    my_total = totals->of(s.turn, FUSED_THREADS + t);
+    const uint32_t here = s.count[t], before = here ? atomicAdd(my_total, here) : 0, nmoved = s.done[t] ? 0 : here;
+    const uint32_t place = scan_threads(nmoved, s.sums[0]);
+    s.place[t] = place;
+    if (t == FUSED_THREADS - 1) s.nmoved = place + nmoved;
+    __syncthreads(); /* all places */
+    bring_into_runs(ranks, s_tile, count, s, s_numbers);
+    const uint32_t start = await_totals(&total, my_total, true, split.n, s.sums);
+    s.base[t] = start + before - (s.done[t] ? 0 : place);
+    const bool fits = !__syncthreads_or(total > split.bucket_max && !s.done[t]); /* also: the tile is in runs, and each has its place */
+    if (blockIdx.x == 0) totals->hand_over(s.turn);
+    if (!fits) return false;
+    if (blockIdx.x == 0) list_buckets(split, start, total, s); /* after what it has announced in sort_fused.cuh */
+    ITEM *dst = (ITEM *)split.tmp;
+#pragma unroll 4
+    for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) dst[s.base[s_numbers[i]] + i] = s_tile[i];
+    if constexpr (SHAPE::ALONE) fill_parts<KEY>(split, s);
+    return true;
+}
+
+#endif
