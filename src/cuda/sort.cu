@@ -9,6 +9,7 @@
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors
+ *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
