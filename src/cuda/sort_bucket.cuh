@@ -164,10 +164,12 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     };
     const uint32_t bin_shift = max((uint32_t)sizeof(ITEM) * 8 - SHAPE::BIN_BITS, bucket.bits);
     count_in_bins(items, rows, s_bins, bucket, bin_shift);
-    __syncthreads();                                                                    /* all counts */
-    bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums)); /* also: all starts */
-
-    if (deep && sizeof(KEY) != sizeof(ITEM)) return false; /* items of an argsort are never equal */
+    __syncthreads(); /* all counts */
+    const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums);
+    const bool no_room = deepest > 0 && deepest - 1 > bucket.rank_mask(); /* for all ranks: items would overwrite others */
+    bool deep = __syncthreads_or(deepest > WINDOW_HALO || no_room);       /* also: all starts */
+    /* Items of an argsort are never equal, so that deep bins have too many distinct ones. */
+    if (deep && (sizeof(KEY) != sizeof(ITEM) || __syncthreads_or(no_room))) return false;
 
     /* Slots: a halo, then as many as make out + slot aligned to eight items, then the items, then what the last window looks at. */
     const uint32_t out_nbytes = sizeof(KEY) == sizeof(ITEM) ? (uint32_t)sizeof(KEY) : job.index_nbytes == 4 ? 4 : 8;
@@ -177,10 +179,10 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
     put_in_bins(s_slots, items, rows, first, s_bins, bin_shift, bucket.rank_mask());
-    __syncthreads();                                    /* all items are in their bins */
-    if (bin_shift == bucket.bits) deep = false;         /* all items of a bin are equal */
-    if (deep || bucket.rank_mask() < WINDOW_HALO - 1) { /* too many items in a bin, or no room for ranks: some may overwrite others */
-        const bool right = sort_deep_repeats<SHAPE, sizeof(KEY) == sizeof(ITEM)>(s_slots, first, n, s_bins, bucket.rank_mask());
+    __syncthreads();                            /* all items are in their bins */
+    if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
+    if (deep) {
+        const bool right = sort_deep_repeats<SHAPE>(s_slots, first, n, s_bins, bucket.rank_mask());
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 

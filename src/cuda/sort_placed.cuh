@@ -205,8 +205,8 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
         items[row] = placed.item_of(keys[row], place);
         if (place < n) ranks.set(row, atomicAdd(&s_bins[items[row] >> BIN_SHIFT], 1));
     }
-    __syncthreads();                                                                    /* all counts */
-    bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums)); /* also: all starts */
+    __syncthreads();                                                                                  /* all counts */
+    bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums) > WINDOW_HALO); /* also: all starts */
 
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
      */

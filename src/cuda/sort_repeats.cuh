@@ -69,16 +69,14 @@ template <typename T> static __device__ __forceinline__ bool sort_repeats(T *s_s
     return true;
 }
 
-/* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. rank_mask: a
- * bin of more items than this and one has lost some. REPEATS: items may be equal. */
-template <typename SHAPE, bool REPEATS, typename T>
+/* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. */
+template <typename SHAPE, typename T>
 static __device__ __forceinline__ bool sort_deep_repeats(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
     constexpr uint32_t SHARE = SHAPE::BINS / SHAPE::WARPS;
     const uint32_t begin = threadIdx.x / 32 * SHARE;
     for (uint32_t bins = begin; bins < begin + SHARE; bins += 32) {
         const uint32_t bin = bins + threadIdx.x % 32, start = s_bins[bin], count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
         uint32_t deep = __ballot_sync(~0u, count > WINDOW_HALO);
-        if (__any_sync(~0u, count > 0 && count - 1 > rank_mask) || (!REPEATS && deep)) return false;
         for (; deep; deep &= deep - 1) {
             const int lane = __ffs((int)deep) - 1;
             const uint32_t bin_start = __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);

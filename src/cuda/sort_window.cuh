@@ -44,8 +44,8 @@ struct bucket_shape {
 
 /* ---- bins -------------------------------------------------------------------------------------------------------------------- */
 
-/* Turns counts into starts; each warp owns a stretch of BINS / WARPS. Returns whether one of this thread's bins is too deep. */
-template <int BINS, int WARPS> static __device__ __forceinline__ bool scan_bins(uint32_t *s_bins, uint32_t *s_sums) {
+/* Turns counts into starts; each warp owns a stretch of BINS / WARPS. Returns how many items the deepest of this thread's bins has. */
+template <int BINS, int WARPS> static __device__ __forceinline__ uint32_t scan_bins(uint32_t *s_bins, uint32_t *s_sums) {
     constexpr int STEPS = BINS / WARPS / 128; /* of four bins a lane */
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint4 *bins = (uint4 *)s_bins + warp * STEPS * 32 + lane, counts[STEPS];
@@ -80,7 +80,7 @@ template <int BINS, int WARPS> static __device__ __forceinline__ bool scan_bins(
         starts.w = starts.z + counts[step].z;
         bins[step * 32] = starts;
     }
-    return largest > WINDOW_HALO;
+    return largest;
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------------------- */
