@@ -212,26 +212,24 @@ static upsweep_status set_up(upsweep_context *ctx) {
 }
 
 /* UPSWEEP_CUDA names one of the two passes, so that tests reach both at every size. */
-static upsweep_status read_environment(upsweep_context *ctx, bool *only_lookback, bool *only_ring) {
+static upsweep_status read_environment(upsweep_context *ctx, struct cuda_queue *queue) {
     const char *pass = getenv("UPSWEEP_CUDA");
-    *only_lookback = pass != NULL && strcmp(pass, "lookback") == 0;
-    *only_ring = pass != NULL && strcmp(pass, "ring") == 0;
-    if (pass == NULL || pass[0] == '\0' || *only_lookback || *only_ring) return UPSWEEP_OK;
+    queue->only_lookback = pass != NULL && strcmp(pass, "lookback") == 0;
+    queue->only_ring = pass != NULL && strcmp(pass, "ring") == 0;
+    if (pass == NULL || pass[0] == '\0' || queue->only_lookback || queue->only_ring) return UPSWEEP_OK;
     return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "the environment variable UPSWEEP_CUDA is \"%.64s\"; it may be lookback or ring", pass);
 }
 
 static upsweep_status open_cuda(upsweep_context *ctx, int64_t index) {
     int device;
-    bool only_lookback, only_ring;
-    TRY(read_environment(ctx, &only_lookback, &only_ring));
+    struct cuda_queue queue = {0};
+    TRY(read_environment(ctx, &queue));
     TRY(check_driver(ctx));
     TRY(choose_device(ctx, index, &device));
     struct cuda_impl *impl = context_host_alloc(&ctx->options, sizeof *impl);
     if (impl == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory for a CUDA context");
-    *impl = (struct cuda_impl){.device = device};
+    *impl = (struct cuda_impl){.queue = queue, .device = device};
     ctx->impl = impl;
-    impl->queue.only_lookback = only_lookback;
-    impl->queue.only_ring = only_ring;
     struct scope before;
     upsweep_status status = check_cuda(ctx, enter(device, &before), "to make the device current");
     if (status == UPSWEEP_OK) status = set_up(ctx);
