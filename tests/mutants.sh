@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -104,7 +104,8 @@ mutant quick sort src/cpu/sort_pairs_tmpl.h 's/if (n <= SORT_NETWORK_KEYS || n/i
 mutant full sort src/cpu/sort_line_tmpl.h 's/any |= (KEY)(x != x);/any |= (KEY)(x < x);/' 'NaNs that the sample missed are spread by value'
 mutant full sort src/cpu/sort_exchange.c 's/if (p.n <= 1 || p.least/if (p.n <= 2 || p.least/' 'exchange: parts of two keys stay as they are'
 mutant quick sort src/cpu/sort_exchange.c 's/const uint64_t until = high ? min_u64(end, t->nlow) : middle;/const uint64_t until = high ? min_u64(end, t->nlow) : middle - (middle > start);/' 'exchange by threads: a misplaced key stays'
-mutant full sort src/cpu/sort_network_tmpl.h 's/gap->low += n - nhigh;/gap->low += n - nhigh - (n < LANES \&\& nhigh == 0 \&\& n > 0);/' 'AVX-512: exchange loses a key of the rest'
+mutant full sort src/cpu/sort_part_tmpl.h 's/left < LANES ? left : LANES, image/left < LANES ? left - (left == 1) : LANES, image/' 'AVX-512: exchange loses a key of the rest'
+mutant full sort src/cpu/sort_part_tmpl.h 's/= low - to <= FN(turn);/= low - to <= 2 * FN(turn);/' 'AVX-512: exchange writes where it has yet to read'
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 
 # ---- arguments and contexts ----

@@ -11,8 +11,7 @@
  * other reversed. Of keys in the same register, two registers bring the lower ones to one and the upper ones to the other. Up to 8 KiB:
  * in pieces of 1 KiB, which are merged the same way (sort_merge_tmpl.h).
  *
- * part: keys below a divider are brought before the others, in place (sort_exchange.c). Vectors are read from both ends, from the one
- * where writing has less room left; their keys are compressed to the front of two registers and stored at both.
+ * part: keys below a divider are brought before the others, in place, by eights (sort_part_tmpl.h).
  *
  * pairs: the columns are tags, keys with their places, and say afterwards where keys and values go (sort_pairs_tmpl.h).
  *
@@ -24,6 +23,8 @@
 #include "sort_kernels.h"
 
 #include <string.h>
+
+#include "set_bits.h"
 
 #if defined(__x86_64__)
 
@@ -144,8 +145,11 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LOAD_U32(at)            _mm512_loadu_si512(at)
 #define LOAD_U8(at)             _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(at)))
 #define SUBTRACT(a, b)          _mm512_sub_epi32(a, b)
-#define NOT_BELOW(a, b)         _mm512_cmpge_epu32_mask(a, b)
-#define COMPRESS(mask, v)       _mm512_maskz_compress_epi32(mask, v)
+#define BELOW(a, b)             _mm512_cmplt_epu32_mask(a, b)
+#define GROUP                   __m256i
+#define GROUP_OF(v, i)          ((i) == 0 ? _mm512_castsi512_si256(v) : _mm512_extracti64x4_epi64(v, 1))
+#define STORE_GROUP(at, v)      _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define PERMUTE_GROUP(row, v)   _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(row))))
 #define MERGED_2                _mm512_setr_epi32(0, 17, 2, 19, 4, 21, 6, 23, 8, 25, 10, 27, 12, 29, 14, 31)
 #define MERGED_4                _mm512_setr_epi32(0, 16, 3, 19, 4, 20, 7, 23, 8, 24, 11, 27, 12, 28, 15, 31)
 #define MERGED_8                _mm512_setr_epi32(0, 16, 2, 18, 5, 21, 7, 23, 8, 24, 10, 26, 13, 29, 15, 31)
@@ -173,8 +177,11 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LOAD_U32(at)            _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(at)))
 #define LOAD_U8(at)             _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(at)))
 #define SUBTRACT(a, b)          _mm512_sub_epi64(a, b)
-#define NOT_BELOW(a, b)         _mm512_cmpge_epu64_mask(a, b)
-#define COMPRESS(mask, v)       _mm512_maskz_compress_epi64(mask, v)
+#define BELOW(a, b)             _mm512_cmplt_epu64_mask(a, b)
+#define GROUP                   __m512i
+#define GROUP_OF(v, i)          (v)
+#define STORE_GROUP(at, v)      _mm512_storeu_si512(at, v)
+#define PERMUTE_GROUP(row, v)   PERMUTE(LOAD_U8(row), v)
 #define MERGED_2                _mm512_setr_epi64(0, 9, 2, 11, 4, 13, 6, 15)
 #define MERGED_4                _mm512_setr_epi64(0, 8, 3, 11, 4, 12, 7, 15)
 #define MERGED_8                _mm512_setr_epi64(0, 8, 1, 9, 6, 14, 7, 15)

@@ -199,65 +199,7 @@ TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const 
 
 #include "sort_buckets_tmpl.h"
 
-/* ---- exchange ----------------------------------------------------------------------------------------------------------------- */
-
-/* The free places on either side, between what has been written and what has yet to be read. */
-typedef struct FN(gap) {
-    KEY *low, *high; /* low keys end, high keys begin here */
-} FN(gap);
-
-/* Keys of v, n of them in some lanes: those below the divider go to the low end, the others to the high end. Stores of high keys are
- * masked: whole vectors would be as right, but would have to be turned first, and then both stores lie across two lines: twice the time
- * (Zen 5, 2026-11). */
-TARGET ALWAYS_INLINE void FN(put)(FN(gap) * gap, __m512i v, MASK lanes, uint32_t n, const struct sort_image *image, __m512i divider) {
-    const MASK high = lanes & NOT_BELOW(FN(convert)(v, image), divider);
-    const uint32_t nhigh = (uint32_t)__builtin_popcount(high);
-    gap->high -= nhigh;
-    _mm512_storeu_si512(gap->low, COMPRESS((MASK)(lanes & ~high), v));
-    STORE(gap->high, (MASK)((1u << nhigh) - 1), COMPRESS(high, v));
-    gap->low += n - nhigh;
-}
-
-enum { FN(turn) = 4 * LANES }; /* keys that are read at a time */
-
-TARGET ALWAYS_INLINE uint64_t FN(part_as)(KEY *keys, uint64_t n, const struct sort_image *image, KEY divider_image) {
-    const __m512i divider = SPLAT(divider_image);
-    const uint32_t nrest = (uint32_t)(n % FN(turn));
-    const MASK all = (MASK)-1;
-    FN(gap) gap = {keys, keys + n};
-    KEY *low = keys + FN(turn), *high = keys + n - nrest - FN(turn);
-    __m512i first[4], last[4], rest[4];
-    UNROLL for (uint32_t i = 0; i < 4; i++) {
-        first[i] = _mm512_loadu_si512(keys + i * LANES);
-        last[i] = _mm512_loadu_si512(high + i * LANES);
-        rest[i] = LOAD(SPLAT(0), FN(lanes_of)(nrest, i), keys + n - nrest + i * LANES);
-    }
-    UNROLL for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t before = i * LANES, here = nrest < before ? 0 : nrest - before < LANES ? nrest - before : LANES;
-        FN(put)(&gap, rest[i], FN(lanes_of)(nrest, i), here, image, divider);
-    }
-    while (low < high) {
-        const bool from_low = low - gap.low <= gap.high - high; /* where there is less room; no branch could guess which it is */
-        KEY *const from = from_low ? low : high - FN(turn);
-        low = from_low ? low + FN(turn) : low;
-        high = from_low ? high : from;
-        for (uint32_t i = 0; i < FN(turn) && n > SORT_EXCHANGE_ITEMS(sizeof(KEY)); i += SORT_LINE_NBYTES / sizeof(KEY)) {
-            __builtin_prefetch(low + SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) + i, 1);
-            __builtin_prefetch(high - SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) - i, 1);
-        }
-        __m512i v[4];
-        UNROLL for (uint32_t i = 0; i < 4; i++) v[i] = _mm512_loadu_si512(from + i * LANES);
-        UNROLL for (uint32_t i = 0; i < 4; i++) FN(put)(&gap, v[i], all, LANES, image, divider);
-    }
-    UNROLL for (uint32_t i = 0; i < 4; i++) FN(put)(&gap, first[i], all, LANES, image, divider);
-    UNROLL for (uint32_t i = 0; i < 4; i++) FN(put)(&gap, last[i], all, LANES, image, divider);
-    return (uint64_t)(gap.low - keys);
-}
-
-TARGET static uint64_t FN(part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider) {
-    const struct sort_image no_float = {image->flip, 0};
-    return image->when_negative == 0 ? FN(part_as)(keys, n, &no_float, (KEY)divider) : FN(part_as)(keys, n, image, (KEY)divider);
-}
+#include "sort_part_tmpl.h"
 
 static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), FN(sort_slots), FN(part)};
 
@@ -281,10 +223,13 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), 
 #undef LOAD_U32
 #undef LOAD_U8
 #undef SUBTRACT
-#undef NOT_BELOW
-#undef COMPRESS
+#undef BELOW
 #undef MERGED_2
 #undef MERGED_4
 #undef MERGED_8
 #undef MERGED_16
 #undef ORDERED
+#undef GROUP
+#undef GROUP_OF
+#undef STORE_GROUP
+#undef PERMUTE_GROUP
