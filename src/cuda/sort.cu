@@ -243,7 +243,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
         split->low = (uint32_t *)job->values_out;
     } else if (split->n >= SPLIT_TWO_MIN) {
         split->deep = deep_lists_at(deep, scratch, split);
-        split->or_passes = split->n < levels_alone_min(sizeof(KEY));
+        split->levels_first = split->n >= levels_first_min(sizeof(KEY));
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
     split->second = split->index_nbytes == 4 ? NULL : split->out;
@@ -251,11 +251,10 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
 }
 
-/* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up, or, of keys alone, are
- * not needed at all. */
+/* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up. */
 template <typename KEY>
 static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args,
-                             const struct sort_scratch *layout, char *scratch, uint32_t word, bool *done) {
+                             const struct sort_scratch *layout, char *scratch, uint32_t word) {
     typedef typename indexed_item<KEY>::type INDEXED;
     struct split_job split = {};
     split.in = job->keys_in;
@@ -269,11 +268,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        if (alone) {
-            const cudaError_t error = launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue);
-            *done = split.deep.buckets && !split.or_passes; /* then what is skewed is split further */
-            return error;
-        }
+        if (alone) return launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue);
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, &layout->deep, scratch, queue);
         const cudaError_t error = clear_headers(job, &split, queue);
         return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;
@@ -312,9 +307,8 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     set_tiles(&job, queue, sizeof(KEY), word);
 
-    bool done = false;
-    cudaError_t error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word, &done);
-    if (error == cudaSuccess && !done) error = launch_onesweep<KEY>(&job, queue, word);
+    cudaError_t error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
+    if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
     if (error != cudaSuccess || !is_gathered(args)) return error;
     return launch_gather(&job, args, indices, queue);
 }

@@ -11,9 +11,10 @@
  * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
- * digit (sort_levels.cuh): 64-bit keys always, 32-bit ones if the buckets too big are few, or the values are. Else all is left to the
- * stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3 return at once; otherwise it is the passes that
- * do.
+ * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few, or the values are. Else
+ * all is left to the stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3 return at once; otherwise it
+ * is the passes that do. An argsort is left to them, too, if keys repeat, which shows in how uneven the buckets are: equal keys fill bins
+ * with items that only their indices tell apart.
  *
  * What is moved are *items*, made by the first partition and undone by step 3: keys as their images (sort_job.cuh); or, for an argsort of
  * 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting them in any
@@ -67,9 +68,10 @@ struct split_job {
     uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
     bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
     uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
+    uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
     uint32_t copies;           /* of each counter of the histogram kernel */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
-    bool or_passes;            /* stable passes are queued behind, too, for what is better done by them */
+    bool levels_first;         /* splitting further is quicker than stable passes, unless it takes many levels */
     uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
     uint32_t tile_items;       /* of a tile of any other */
     uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
@@ -155,21 +157,40 @@ template <typename KEY, typename DIGITS> struct bucket_counts {
 /* Four neighbouring counters at once. */
 static __device__ __forceinline__ uint32_t sum4(uint4 v) { return v.x + v.y + v.z + v.w; }
 static __device__ __forceinline__ uint32_t max4(uint4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
+static __device__ __forceinline__ uint32_t big4(uint4 v, uint32_t most) {
+    return (v.x > most ? v.x : 0) + (v.y > most ? v.y : 0) + (v.z > most ? v.z : 0) + (v.w > most ? v.w : 0);
+}
+
+/* What the sizes of the buckets tell of the keys. */
+struct bucket_news {
+    uint32_t nbig;    /* keys in buckets too big */
+    uint32_t nuneven; /* of nbuckets / 2 pairs of neighbours: how many differ by more than chance */
+};
+
+/* Are two neighbours two standard deviations apart? One pair in 22 is, if keys are drawn one by one, and nearly none if they are in steps.
+ * If each value is drawn d times on average, the deviation is sqrt(d + 1) times as large: one pair in six is so at d = 1, one in four at
+ * d = 2, two in three at d = 16. Neighbours, since a slope, or a range that keys leave empty, is no sign of repeats. */
+static __device__ __forceinline__ uint32_t uneven2(uint32_t a, uint32_t b, uint32_t mean) {
+    const uint64_t distance = a > b ? a - b : b - a;
+    return distance * distance > 8 * (uint64_t)mean;
+}
 
 /* Turns the histogram into starts. Each warp owns a stretch of it and walks it twice: for its sum, then, knowing the sums of the warps
- * before, for the starts. nbuckets is a multiple of 128. *s_nbig, 0 before: keys in buckets that are too big. */
-static __device__ void scan_buckets(const struct split_job &job, uint32_t nbuckets, uint32_t *s_sums, uint32_t *s_nbig) {
+ * before, for the starts. nbuckets is a multiple of 128. news: zero before. */
+static __device__ void scan_buckets(const struct split_job &job, uint32_t nbuckets, uint32_t *s_sums, struct bucket_news &news) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, nwarps = blockDim.x / 32;
     const uint32_t steps = (nbuckets / 128 + nwarps - 1) / nwarps; /* of 128 counters */
     const uint32_t begin = min(warp * steps * 128, nbuckets), end = min(begin + steps * 128, nbuckets);
-    uint32_t sum = 0, nbig = 0;
+    const uint32_t mean = job.n / nbuckets;
+    uint32_t sum = 0, nbig = 0, nuneven = 0;
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
         const uint4 counts = __ldcg((const uint4 *)&job.header->cursor[i]); /* from L2, where the other CTAs' atomics took place */
         sum += sum4(counts);
-        nbig += (counts.x > job.bucket_max ? counts.x : 0) + (counts.y > job.bucket_max ? counts.y : 0) +
-                (counts.z > job.bucket_max ? counts.z : 0) + (counts.w > job.bucket_max ? counts.w : 0);
+        nbig += big4(counts, job.bucket_max);
+        nuneven += uneven2(counts.x, counts.y, mean) + uneven2(counts.z, counts.w, mean);
     }
-    if (nbig) atomicAdd(s_nbig, nbig);
+    if (nbig) atomicAdd(&news.nbig, nbig);
+    if (nuneven) atomicAdd(&news.nuneven, nuneven);
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
@@ -254,13 +275,36 @@ template <typename KEY> static __device__ __forceinline__ bool has_few_values(co
     return __syncthreads_count(seen) >= SPLIT_HISTOGRAM_THREADS / 4 * 3;
 }
 
-/* none: no bucket is to be moved to; nbig: else, keys in those that are too big. All threads call it. */
+/* Would splitting by a digit after the other take many levels? Then half of the sampled keys agree with one of 32 others in the first bits
+ * that vary, but are not the same. All threads call it. */
+template <typename KEY> static __device__ __forceinline__ bool is_alike_far_down(const struct split_job &job, KEY *s_keys) {
+    const KEY key = sampled_key<KEY>(job);
+    if (threadIdx.x % 32 == 0) s_keys[threadIdx.x / 32] = key;
+    __syncthreads(); /* all 32 */
+    KEY varying = 1;
+    for (uint32_t i = 1; i < SPLIT_HISTOGRAM_THREADS / 32; i++) varying |= s_keys[i] ^ s_keys[0];
+    const int last = 64 - __clzll((long long)varying) - SPLIT_FAR_BITS;
+    bool alike = false;
+    for (uint32_t i = 0; i < SPLIT_HISTOGRAM_THREADS / 32; i++) {
+        const KEY differs = key ^ s_keys[i];
+        alike = alike || (differs != 0 && differs >> max(last, 0) == 0);
+    }
+    return __syncthreads_count(alike) >= SPLIT_HISTOGRAM_THREADS / 2;
+}
+
+/* Are stable passes quicker than splitting further, of keys that have no bucket to be moved to? */
+template <typename KEY> static __device__ __forceinline__ bool prefers_passes(const struct split_job &job, KEY *s_keys) {
+    return job.levels_first ? is_alike_far_down(job, s_keys) : !has_few_values(job, s_keys);
+}
+
+/* none: no bucket is to be moved to; else there is news of them. All threads call it. */
 template <typename KEY>
-static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, uint32_t nbig, KEY *s_keys) {
-    if (!none && nbig == 0) return ALL_FIT;
+static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, struct bucket_news news, KEY *s_keys) {
+    const uint32_t nbig = news.nbig;
+    if (!none && nbig == 0) return news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     none = none || job.cell_keys;
-    if (!job.deep.buckets || (!none && job.or_passes && nbig > job.n / SPLIT_BIG_PART)) return NOT_SPLIT;
-    if (none && job.or_passes && !has_few_values(job, s_keys)) return NOT_SPLIT;
+    if (!job.deep.buckets || (!none && !job.levels_first && nbig > job.n / SPLIT_BIG_PART)) return NOT_SPLIT;
+    if (none && prefers_passes(job, s_keys)) return NOT_SPLIT;
     return none ? ALL_TOO_BIG : SOME_TOO_BIG;
 }
 
@@ -272,7 +316,8 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     extern __shared__ __align__(16) uint32_t s_words[];
     __shared__ uint32_t s_sums[32];
     __shared__ bool s_last;
-    __shared__ uint32_t s_stop, s_npairs, s_nbig;
+    __shared__ uint32_t s_stop, s_npairs;
+    __shared__ struct bucket_news s_news;
     __shared__ KEY s_keys[SPLIT_HISTOGRAM_THREADS / 32];
     __shared__ struct deep_desk s_desk;
     __shared__ struct digit_table<DIGITS> s_table;
@@ -285,7 +330,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
             job.states[partition][i] = 0;
         }
     }
-    if (threadIdx.x == 0) s_stop = s_npairs = s_nbig = 0;
+    if (threadIdx.x == 0) s_stop = s_npairs = s_news.nbig = s_news.nuneven = 0;
     __syncthreads(); /* zeroes before counts */
     const struct bucket_counts<KEY, DIGITS> counts = {
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
@@ -314,12 +359,12 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __threadfence(); /* having seen the others done, see their counts */
     const bool none = __ldcg(&job.header->too_big) == NOT_SPLIT;
     if (!none) {
-        scan_buckets(job, nbuckets, s_sums, &s_nbig);
+        scan_buckets(job, nbuckets, s_sums, s_news);
         __syncthreads(); /* all starts; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);
     }
     __syncthreads(); /* all is planned */
-    const enum split_fit fit = judge_fit(job, none, s_nbig, s_keys);
+    const enum split_fit fit = judge_fit(job, none, s_news, s_keys);
     if (threadIdx.x == 0) job.header->too_big = fit;
     if (fit == SOME_TOO_BIG || fit == ALL_TOO_BIG) plan_deep(job, nbuckets, fit == ALL_TOO_BIG, s_desk);
 }

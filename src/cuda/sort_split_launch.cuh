@@ -56,6 +56,7 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
     const uint32_t nwords = 1u << (job->coarse_bits + job->fine_bits - 1);
     struct split_job counted = *job;
     counted.copies = counter_copies(queue, job->n, nwords);
+    counted.uneven_limit = job->index_nbytes && !job->cell_keys ? nwords / SPLIT_UNEVEN_PART : UINT32_MAX;
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
     return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, nwords * counted.copies * 4, counted);

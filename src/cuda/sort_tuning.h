@@ -59,9 +59,11 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 #define SPLIT_BUCKET            9216       /* and what CTAs sort at least at once after two */
 #define SPLIT_HISTOGRAM_THREADS 1024
 #define SPLIT_BIG_PART          2 /* if more keys than one in two are in buckets too big, stable passes are quicker than splitting further */
+#define SPLIT_UNEVEN_PART       5  /* if more than one pair in five of neighbours are uneven, stable passes do an argsort quicker */
+#define SPLIT_FAR_BITS          24 /* which three levels of splitting look at */
 
-/* From so many keys on what is skewed is always split further; of fewer, if that is quicker than stable passes. */
-static constexpr uint64_t levels_alone_min(size_t key_nbytes) { return key_nbytes == 8 ? 1u << 26 : UINT64_MAX; }
+/* From so many keys on what is skewed is split further unless it takes many levels; of fewer, only if values or buckets too big are few. */
+static constexpr uint64_t levels_first_min(size_t key_nbytes) { return key_nbytes == 8 ? 1u << 26 : UINT64_MAX; }
 
 /* Cells of floats (sort_cells.cuh): keys that are counted by them, at most. */
 #define CELL_THREADS 1024
