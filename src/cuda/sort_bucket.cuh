@@ -254,7 +254,7 @@ struct bucket_list {
         struct found_bucket<ITEM> found = {
             (const ITEM *)(job.coarse_bits ? job.second : job.tmp), start, n, job.coarse_bits + job.fine_bits, false, 0
         };
-        if (job.cell_keys) bound_items(&found, job.header->cells.bound + number);
+        if (job.cell_keys && n > 0) bound_items(&found, job.header->cells.bound + number); /* those of empty buckets are not known */
         return found;
     }
 };

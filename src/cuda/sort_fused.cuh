@@ -149,15 +149,17 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
     for (uint32_t number = blockIdx.x; !nsampled || number < nsampled; number += gridDim.x) {
         const uint32_t start = nsampled ? job.header->sampled.start[number] : job.header->start[number];
         const uint32_t end = nsampled ? job.header->sampled.end[number] : job.header->start[number + 1];
-        struct found_bucket<ITEM> found = {
-            (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
-        };
-        if (nsampled)
-            find_bounds<SHAPE::THREADS>(&found, s_ends);
-        else if (job.cell_keys)
-            bound_items(&found, job.header->cells.bound + number);
-        if (start < end && !sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk))
-            sort_bucket_stably<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+        if (start < end) {
+            struct found_bucket<ITEM> found = {
+                (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
+            };
+            if (nsampled)
+                find_bounds<SHAPE::THREADS>(&found, s_ends);
+            else if (job.cell_keys)
+                bound_items(&found, job.header->cells.bound + number);
+            if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk))
+                sort_bucket_stably<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+        }
         if (!nsampled) return;
         __syncthreads(); /* nobody needs the shared memory any more */
     }
