@@ -58,7 +58,8 @@ enum {
     IN_CHUNKS = IN_DATA | IN_UTF8
 };
 
-/* X(id, name, letter or 0, argument or NULL, commands, help): every option of every command, in the order of the help texts. */
+/* X(id, name, letter or 0, argument or NULL, commands, help): every option of every command, in the order of the help texts. A command
+ * has a name and a letter once; two rows of one name are for commands that mean two things by it. */
 #define OPTION_TABLE(X)                                                                                                                  \
     X(OP, "op", 'o', "OP", IN_SCAN, "operator: add (the default), mul, min, max; for integers also and, or, xor")                        \
     X(INCLUSIVE, "inclusive", 'i', NULL, IN_SCAN, "element i of the result takes in element i of the input")                             \
@@ -67,7 +68,8 @@ enum {
     X(FLAGS, "flags", 0, "FILE", IN_SELECT, "keep element i if byte i of FILE is not zero (raw bytes, or .npy of bytes or booleans)")    \
     X(RECORD_SIZE, "record-size", 0, "N", IN_SELECT, "with --flags: elements are records of N bytes, 1 to 4096, whatever they hold")     \
     X(INDICES, "indices", 0, NULL, IN_COMPACT, "write the positions of the kept elements, from 0, instead of the elements")              \
-    X(COUNT, "count", 'c', NULL, IN_SELECT, "print the number of kept elements (compact: and nothing else)")                             \
+    X(COUNT, "count", 'c', NULL, IN_COMPACT, "print the number of kept elements, and nothing else")                                      \
+    X(COUNT_FIRST, "count", 'c', NULL, IN_PARTITION, "print the number of those that satisfy the condition; needs OUT")                  \
     X(REST, "rest", 0, "FILE", IN_PARTITION, "write those that do not satisfy the condition to FILE, instead of behind the others")      \
     X(DESCENDING, "descending", 'r', NULL, IN_SORT, "largest first")                                                                     \
     X(BITS, "bits", 0, "LO:HI", IN_SORT, "compare bits LO to HI - 1 of the keys only; bit 0 is the least significant")                   \
@@ -82,7 +84,8 @@ enum {
     X(ON_ERROR, "on-error", 'e', "MODE", IN_UTF8_CONVERT, "what becomes of ill-formed text: replace (the default), remove, strict")      \
     X(SKIP_BOM, "skip-bom", 0, NULL, IN_UTF8, "leave out a byte order mark at the start of IN")                                          \
     X(REPORT, "report", 0, NULL, IN_UTF8, "say on standard error what was read, written and ill-formed")                                 \
-    X(JSON, "json", 0, NULL, IN_INFO | IN_UTF8, "print JSON, for programs (utf8: the report, on standard error)")                        \
+    X(REPORT_JSON, "json", 0, NULL, IN_UTF8, "the same as one line of JSON, for programs")                                               \
+    X(JSON, "json", 0, NULL, IN_INFO, "print JSON, for programs")                                                                        \
     X(TYPE, "type", 't', "T", IN_DATA, "element type: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64; text is i64 by default")                    \
     X(FORMAT, "format", 'f', "F", IN_DATA, "format of IN: raw, npy or text (default: npy for .npy, text for .txt, else raw)")            \
     X(OUT_FORMAT, "out-format", 0, "F", IN_DATA, "format of OUT (default: by its name likewise, else as IN)")                            \

@@ -25,7 +25,7 @@ struct others {
 
 static bool check_paths(const struct job *job, const char *rest) {
     const char *out = job->args.out;
-    const bool count = job->args.option[OPT_COUNT] != NULL;
+    const bool count = job->args.option[OPT_COUNT_FIRST] != NULL;
     if (count && is_standard(out)) return complain(NULL, "--count: needs OUT, for the number goes to standard output");
     if (!rest) return true;
     if (count && is_standard(rest)) return complain(NULL, "--count: --rest is standard output already");
@@ -83,7 +83,7 @@ static bool partition(struct select *select, struct job *job, struct others *oth
     if (!check_paths(job, others->path)) return false;
     if (!select_open(select, job, SELECT_SPLIT) || !open_outputs(select, job, others)) return false;
     if (!write_chunks(select, job, others, &n_kept) || !deliver(select, job, others)) return false;
-    if (!job->args.option[OPT_COUNT]) return true;
+    if (!job->args.option[OPT_COUNT_FIRST]) return true;
     printf("%llu\n", (unsigned long long)n_kept);
     return close_stdout(EXIT_GOOD) == EXIT_GOOD;
 }

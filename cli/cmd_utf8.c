@@ -137,7 +137,7 @@ static bool convert_chunk(struct utf8_job *u, uint64_t n, bool more) {
 
 /* Has it found what ends the work before the input ends? */
 static bool is_over(const struct utf8_job *u) {
-    const bool validating = u->action == VALIDATE && !u->job.args.option[OPT_REPORT] && !u->job.args.option[OPT_JSON];
+    const bool validating = u->action == VALIDATE && !u->job.args.option[OPT_REPORT] && !u->job.args.option[OPT_REPORT_JSON];
     return u->total.error != UPSWEEP_TEXT_GOOD && (validating || u->options.on_error == UPSWEEP_STRICT);
 }
 
@@ -161,7 +161,7 @@ static const char *error_text(const struct utf8_job *u) { return upsweep_text_er
 static void print_report(const struct utf8_job *u) {
     const upsweep_utf8_report *t = &u->total;
     const bool is_bad = t->error != UPSWEEP_TEXT_GOOD;
-    if (u->job.args.option[OPT_JSON]) {
+    if (u->job.args.option[OPT_REPORT_JSON]) {
         fprintf(stderr, "{\"consumed\": %llu, \"written\": %llu, \"bad_sequences\": %llu, \"bad_units\": %llu, ", (ull)t->consumed,
                 (ull)t->written, (ull)t->bad_sequences, (ull)t->bad_units);
         if (is_bad) {
@@ -183,7 +183,8 @@ static int answer(struct utf8_job *u) {
     progress_end();
     print_report(u);
     if (is_bad && (u->action == VALIDATE || u->options.on_error == UPSWEEP_STRICT)) {
-        complain(u->job.in.name, "%s %llu: %s", unit_name(u), (ull)u->total.error_at, error_text(u));
+        if (!u->job.args.option[OPT_REPORT_JSON]) /* which says it */
+            complain(u->job.in.name, "%s %llu: %s", unit_name(u), (ull)u->total.error_at, error_text(u));
         return EXIT_NO;
     }
     if (writes_output(u)) return job_deliver(&u->job) ? EXIT_GOOD : EXIT_ERROR;

@@ -34,8 +34,10 @@ static void print_help(const struct usage *usage) {
         puts("\nIN and OUT: - or nothing is standard input or output; they may be the same file. A file appears whole or not at all.");
     } else if (*usage->operands) {
         puts("\nIN: - or nothing is standard input.");
+    } else {
+        puts("");
     }
-    if (*usage->operands) printf("Exit status: 0 good%s%s, 2 an error.\n", usage->no ? ", 1 " : "", usage->no ? usage->no : "");
+    printf("Exit status: 0 good%s%s, 2 an error.\n", usage->no ? ", 1 " : "", usage->no ? usage->no : "");
     if (*usage->examples) printf("\nExamples:\n%s\n", usage->examples);
 }
 
@@ -54,17 +56,17 @@ static void list_options(int command, char letters[3 * OPTION_COUNT], struct opt
     *longs = (struct option){0};
 }
 
-static int row_of(int code) {
+static int row_of(int code, int command) {
     if (code >= LONG_BASE) return code - LONG_BASE;
     for (int i = 0; i < OPTION_COUNT; i++) {
-        if (rows[i].letter && rows[i].letter == code) return i;
+        if ((rows[i].commands & command) && rows[i].letter && rows[i].letter == code) return i;
     }
     return -1;
 }
 
 /* Says what getopt_long() found wrong. */
 static bool explain(const struct usage *usage, int code, char **argv) {
-    const int row = row_of(optopt);
+    const int row = row_of(optopt, usage->bit);
     const char *see = usage->command;
     if (code == ':')
         return complain(see, "option --%s needs an argument, %s (see upsweep %s --help)", rows[row].name, rows[row].argument, see);
@@ -90,7 +92,7 @@ bool arguments_parse(struct arguments *args, const struct usage *usage, int argc
     opterr = 0; /* the sentences are ours */
     for (int code; (code = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
         if (code == '?' || code == ':') return explain(usage, code, argv);
-        args->option[row_of(code)] = optarg ? optarg : "";
+        args->option[row_of(code, usage->bit)] = optarg ? optarg : "";
     }
     if (args->option[OPT_HELP]) {
         print_help(usage);

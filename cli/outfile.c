@@ -127,6 +127,7 @@ bool outfile_open(struct outfile *file, const char *path) {
     }
     struct stat st;
     const bool exists = stat(path, &st) == 0;
+    if (!exists && lstat(path, &st) == 0) return complain(path, "is a symbolic link to nothing"); /* rename() would take its place */
     if (exists && !S_ISREG(st.st_mode)) {
         file->fd = open(path, O_WRONLY | O_CLOEXEC);
         return file->fd >= 0 || complain_errno(path);

@@ -248,6 +248,8 @@ expect_error 'IN is standard output' 'both input and standard output' sh -c '"$1
 verdict 'permissions as umask says' $?
 mkdir -p sub && echo old >sub/target && ln -s sub/target link && "$tool" scan -t i32 -i in link && [ -h link ] && cmp -s sub/target out
 verdict 'through a symbolic link' $?
+ln -s absent nowhere
+expect_error 'through a symbolic link to nothing' 'nowhere: is a symbolic link to nothing' "$tool" scan -t i32 in nowhere
 "$tool" scan -t i32 in /dev/null
 verdict 'to /dev/null' $?
 mkfifo fifo

@@ -98,6 +98,9 @@ expect_status 'report' 0 'damaged: 8 bytes read, 5 code units written, 3 ill-for
 expect_status 'report as JSON' 0 \
     '{"consumed": 8, "written": 5, "bad_sequences": 3, "bad_units": 6, "error_at": 1, "error": "sequence too short"}' \
     "$tool" utf8 decode --json damaged made
+expect_status 'validate: JSON alone' 1 \
+    '{"consumed": 5, "written": 0, "bad_sequences": 2, "bad_units": 2, "error_at": 3, "error": "overlong sequence"}' \
+    "$tool" utf8 validate --json overlong
 printf "$mixed" >good
 expect_status 'report of good text' 0 '"bad_units": 0, "error_at": null, "error": null}' "$tool" utf8 validate --json good
 cp damaged in_place
