@@ -1,6 +1,6 @@
 /* each_type.h: instantiates a template once for every element type.
  *
- *     #define EACH_TYPE "cpu/scan_tmpl.h"   (a path that the including file can open)
+ *     #define EACH_TYPE "cpu/portable_tmpl.h"   (a path that the including file can open)
  *     #include "each_type.h"
  *
  * includes that file ten times, with S the type's short name (i8 ... f64) and the macros below, which all derive from S. Templates are

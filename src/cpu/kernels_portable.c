@@ -25,6 +25,9 @@ static inline uint64_t load_le64(const unsigned char *p) {
 #define EACH_TYPE "cpu/scan_switch_tmpl.h"
 #include "../each_type.h"
 
+#define EACH_TYPE "cpu/keep_switch_tmpl.h"
+#include "../each_type.h"
+
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 
 ALWAYS_INLINE size_t compact_items(void *out, const void *in, const uint64_t *bits, size_t n, size_t nbytes) {

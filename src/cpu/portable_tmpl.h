@@ -122,35 +122,6 @@ static uint64_t NAME(mask_rest)(const upsweep_predicate *keep, const T *in, size
     return word;
 }
 
-static void NAME(mask)(const upsweep_predicate *keep, const void *in, size_t n, uint64_t *bits) {
-    const T *items = in, value = NAME(value_of)(keep);
-    const size_t nwords = n / 64;
-    switch (keep->cmp) {
-    case UPSWEEP_EQ:
-        NAME(mask_words)(UPSWEEP_EQ, items, value, nwords, bits);
-        break;
-    case UPSWEEP_LT:
-        NAME(mask_words)(UPSWEEP_LT, items, value, nwords, bits);
-        break;
-    case UPSWEEP_LE:
-        NAME(mask_words)(UPSWEEP_LE, items, value, nwords, bits);
-        break;
-    case UPSWEEP_GT:
-        NAME(mask_words)(UPSWEEP_GT, items, value, nwords, bits);
-        break;
-    case UPSWEEP_GE:
-        NAME(mask_words)(UPSWEEP_GE, items, value, nwords, bits);
-        break;
-    case UPSWEEP_NOT_NAN:
-        NAME(mask_words)(UPSWEEP_NOT_NAN, items, value, nwords, bits);
-        break;
-    default:
-        NAME(mask_words)(UPSWEEP_NE, items, value, nwords, bits);
-        break;
-    }
-    if (n % 64 != 0) bits[nwords] = NAME(mask_rest)(keep, items + 64 * nwords, n % 64);
-}
-
 /* The next free place takes every item, and moves on if the item is kept: no branch to mispredict. */
 ALWAYS_INLINE size_t NAME(filter_items)(upsweep_cmp cmp, T *out, const T *in, T value, size_t n) {
     size_t kept = 0;
@@ -162,22 +133,8 @@ ALWAYS_INLINE size_t NAME(filter_items)(upsweep_cmp cmp, T *out, const T *in, T 
     return kept;
 }
 
-static size_t NAME(filter)(const upsweep_predicate *keep, void *out, const void *in, size_t n) {
-    const T value = NAME(value_of)(keep);
-    switch (keep->cmp) {
-    case UPSWEEP_EQ:
-        return NAME(filter_items)(UPSWEEP_EQ, out, in, value, n);
-    case UPSWEEP_LT:
-        return NAME(filter_items)(UPSWEEP_LT, out, in, value, n);
-    case UPSWEEP_LE:
-        return NAME(filter_items)(UPSWEEP_LE, out, in, value, n);
-    case UPSWEEP_GT:
-        return NAME(filter_items)(UPSWEEP_GT, out, in, value, n);
-    case UPSWEEP_GE:
-        return NAME(filter_items)(UPSWEEP_GE, out, in, value, n);
-    case UPSWEEP_NOT_NAN:
-        return NAME(filter_items)(UPSWEEP_NOT_NAN, out, in, value, n);
-    default:
-        return NAME(filter_items)(UPSWEEP_NE, out, in, value, n);
-    }
+/* filter_items leaves no rest. */
+ALWAYS_INLINE size_t NAME(filter_rest)(const upsweep_predicate *keep, T *out, const T *in, size_t n) {
+    (void)keep, (void)out, (void)in, (void)n;
+    return 0;
 }

@@ -103,6 +103,8 @@ ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsig
 #include "../each_type.h"
 #define EACH_TYPE "cpu/vector_mask_tmpl.h"
 #include "../each_type.h"
+#define EACH_TYPE "cpu/keep_switch_tmpl.h"
+#include "../each_type.h"
 
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 

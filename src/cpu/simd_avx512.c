@@ -125,6 +125,8 @@ ALWAYS_INLINE __m512i compress_vec(size_t nbytes, __m512i x, uint64_t mask) {
 #include "../each_type.h"
 #define EACH_TYPE "cpu/vector_mask_tmpl.h"
 #include "../each_type.h"
+#define EACH_TYPE "cpu/keep_switch_tmpl.h"
+#include "../each_type.h"
 
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 
