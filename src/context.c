@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(sizeof(void *) == sizeof(uint64_t), "the library is for pointers of 64 bits: with others nothing has been tested");
+
 /* Best first: "auto" takes the first that has a device. The CPU always has one. */
 static const struct backend *const backends[] = {
 #ifdef UPSWEEP_HAVE_CUDA

@@ -27,18 +27,23 @@ size_t elem_size(upsweep_type type) {
 
 static uint64_t low_bits(uint64_t x, size_t nbits) { return nbits >= 64 ? x : x & ((UINT64_C(1) << nbits) - 1); }
 
+/* Where in a uint64_t the low bytes lie that an element is made of. */
+static unsigned char *low_bytes(uint64_t *bits, size_t nbytes) {
+    const uint16_t one = 1;
+    const bool little_endian = *(const unsigned char *)&one == 1;
+    return (unsigned char *)bits + (little_endian ? 0 : sizeof *bits - nbytes);
+}
+
 uint64_t elem_load(const void *array, uint64_t i, upsweep_type type) {
     const size_t nbytes = elem_size(type);
-    const unsigned char *p = (const unsigned char *)array + i * nbytes;
     uint64_t bits = 0;
-    for (size_t k = 0; k < nbytes; k++) bits |= (uint64_t)p[k] << 8 * k;
+    memcpy(low_bytes(&bits, nbytes), (const unsigned char *)array + i * nbytes, nbytes);
     return bits;
 }
 
 void elem_store(void *array, uint64_t i, upsweep_type type, uint64_t bits) {
     const size_t nbytes = elem_size(type);
-    unsigned char *p = (unsigned char *)array + i * nbytes;
-    for (size_t k = 0; k < nbytes; k++) p[k] = (unsigned char)(bits >> 8 * k);
+    memcpy((unsigned char *)array + i * nbytes, low_bytes(&bits, nbytes), nbytes);
 }
 
 static float as_f32(uint64_t bits) {
