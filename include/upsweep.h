@@ -4,11 +4,14 @@
  * context first and returns a status, and each docstring says, in this order: what it does; shapes; aliasing; errors; cost; source.
  *
  * What holds for every call
- *   Memory     Data pointers name memory of the context: any host memory on the CPU backend, memory of its device on the CUDA backend.
- *              upsweep_alloc() gives such memory on either. `in [n]` in a docstring means n elements of the element type.
+ *   Memory     Data pointers name memory of the context: any host memory on the CPU backend, memory of its device, or managed memory, on
+ *              the CUDA backend. upsweep_alloc() gives such memory on either. `in [n]` in a docstring means n elements of the element type.
  *   Streams    On the CPU a call has finished when it returns. On CUDA it is queued on the context's stream and may be captured in a
- *              CUDA graph; nothing waits for it but upsweep_upload(), upsweep_download(), upsweep_read_count(), upsweep_sync(),
- *              upsweep_free(), upsweep_close(), and scratch that must grow (upsweep_reserve() before the first call avoids that).
+ *              CUDA graph; nothing waits for it but upsweep_upload(), upsweep_download(), upsweep_read_count(),
+ *              upsweep_utf8_read_report(), upsweep_sync(), upsweep_free(), upsweep_close(), and scratch that is given up or must grow
+ *              (upsweep_reserve() before the first call avoids that). A graph goes on using the context and the scratch of its capture:
+ *              for as long as it may be launched, keep both (scratch that grows is another), and let nothing else of the context run
+ *              beside it.
  *   Results    The same call on the same device gives the same bits, floats included, whatever the number of threads.
  *   Errors     A call that rejects its arguments writes nothing but the sentence that upsweep_error() returns. Nothing is ever
  *              printed; nothing exits or aborts. n = 0 is valid everywhere; data pointers may then be NULL.
@@ -224,7 +227,7 @@ UPSWEEP_CALL upsweep_context_device(upsweep_context *ctx, upsweep_device *device
 
 /* nbytes of context memory, aligned to 256 bytes, contents undefined; *ptr is NULL if nbytes is 0. Errors: NULL, MEMORY, DEVICE_MEMORY. */
 UPSWEEP_CALL upsweep_alloc(upsweep_context *ctx, void **ptr, size_t nbytes);
-/* Gives it back; NULL is fine. On CUDA it waits until the device has finished with it. */
+/* Gives it back to the context that it is from; NULL is fine. On CUDA it waits until the device has finished with it. */
 UPSWEEP_API void upsweep_free(upsweep_context *ctx, void *ptr);
 
 /* Copies nbytes from host memory into context memory, or back; both have finished with the host memory when they return.
@@ -250,7 +253,8 @@ typedef enum upsweep_primitive {
     UPSWEEP_PRIM_SORT_LOW_MEMORY = 6 /* sort with order->low_memory */
 } upsweep_primitive;
 
-/* Bytes of scratch that a call on this context may need: never less for a larger n. Errors: NULL, OPTIONS, SIZE. */
+/* Bytes of scratch that a call on this context may need: never less for a larger n; UINT64_MAX if they are more than can be counted.
+ * Errors: NULL, OPTIONS, SIZE. */
 UPSWEEP_CALL upsweep_scratch_size(upsweep_context *ctx, uint64_t *nbytes, upsweep_primitive primitive, uint64_t n, size_t item_nbytes,
                                   size_t value_nbytes);
 /* Grows the context's scratch to at least nbytes now, so that later calls allocate nothing (needed before capturing a CUDA graph:
