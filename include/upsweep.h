@@ -20,7 +20,7 @@
  *   Alignment  Typed data is aligned to its element size; byte flags and records may lie anywhere.
  *   Overlap    An output overlaps no other array of its call, nor the caller's scratch, except as a docstring allows; equal pointers and
  *              partial overlap are checked for and rejected. Inputs may overlap one another.
- *   Threads    One context, one thread at a time; any number of contexts.
+ *   Threads    One context, one thread at a time; any number of contexts. A child of fork() may go on with a CPU context, on one thread.
  */
 #ifndef UPSWEEP_H
 #define UPSWEEP_H

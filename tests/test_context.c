@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "oracle.h"
@@ -41,6 +43,15 @@ static void test_devices(void) {
     old.size = offsetof(upsweep_device, name);
     CHECK_OK(upsweep_device_at(0, &old));
     CHECK(strcmp(old.spec, "cpu") == 0 && old.name[0] == 0x55 && old.units == 0x55555555);
+    CHECK(old.size == offsetof(upsweep_device, name));
+
+    /* One with a newer, longer struct: what we do not know is zero. */
+    struct {
+        upsweep_device known;
+        uint64_t unknown;
+    } newer = {.known = {.size = sizeof newer}, .unknown = 1};
+    CHECK_OK(upsweep_device_at(0, &newer.known));
+    CHECK(strcmp(newer.known.spec, "cpu") == 0 && newer.known.size == sizeof newer && newer.unknown == 0);
 }
 
 static void test_names(void) {
@@ -178,7 +189,7 @@ struct user_thread {
 };
 
 static bool sorts_and_scans(upsweep_context *ctx, uint64_t seed) {
-    enum { N = 20000, ROUNDS = 15 };
+    enum { N = (1 << 20) + 5, ROUNDS = 2 }; /* more than one thread does alone */
     struct rng rng = {seed};
     uint32_t *x = must_malloc(N * sizeof *x), *y = must_malloc(N * sizeof *y);
     bool good = true;
@@ -226,6 +237,27 @@ static void test_contexts_at_once(void) {
     }
 }
 
+/* A child has the memory of its parent, but not the threads, one of which may have held the lock. */
+static void test_forked_child(void) {
+    case_begin("a forked child");
+    enum { CHILDREN = 8 };
+    upsweep_context *ctx = NULL;
+    CHECK_OK(upsweep_open(&ctx, "cpu:3"));
+    for (uint64_t i = 0; i < CHILDREN; i++) {
+        CHECK(sorts_and_scans(ctx, i)); /* the workers are still awake */
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(60); /* a deadlock is a failure, too */
+            const bool good = sorts_and_scans(ctx, i + 100);
+            upsweep_close(ctx);
+            _exit(good ? EXIT_SUCCESS : EXIT_FAILURE);
+        }
+        int status = -1;
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    }
+    upsweep_close(ctx);
+}
+
 /* ---- no context ---------------------------------------------------------------------------------------------------------------- */
 
 /* Every call without a context, and the two that take NULL in their stride. */
@@ -246,6 +278,12 @@ static void test_no_context(void) {
     CHECK_STATUS(upsweep_sort(NULL, &y, &x, 1, UPSWEEP_U64, NULL), null);
     CHECK_STATUS(upsweep_sort_pairs(NULL, &y, &x, &y, &x, 0, UPSWEEP_U64, 8, NULL), null);
     CHECK_STATUS(upsweep_argsort(NULL, &y, &x, 1, UPSWEEP_U64, UPSWEEP_U64, NULL), null);
+    upsweep_utf8_report report;
+    CHECK_STATUS(upsweep_utf8_decode(NULL, &y, 1, &report, &x, 1, NULL), null);
+    CHECK_STATUS(upsweep_utf8_encode(NULL, &y, 8, &report, &x, 1, NULL), null);
+    CHECK_STATUS(upsweep_utf8_validate(NULL, &report, &x, 1), null);
+    CHECK_STATUS(upsweep_utf8_count(NULL, &report, &x, 1), null);
+    CHECK_STATUS(upsweep_utf8_read_report(NULL, &report, &report), null);
     CHECK_STATUS(upsweep_alloc(NULL, &p, 1), null);
     CHECK_STATUS(upsweep_upload(NULL, &y, &x, 8), null);
     CHECK_STATUS(upsweep_download(NULL, &y, &x, 8), null);
@@ -275,6 +313,7 @@ int main(void) {
     if (backend_wanted("cpu")) {
         test_executor_is_used();
         test_contexts_at_once();
+        test_forked_child();
     }
     return harness_end();
 }

@@ -1,5 +1,4 @@
-/* test_errors.c: every documented rejection: its status, a sentence that names the argument, and not a byte written; and what n = 0
- * still writes.
+/* test_errors.c: every documented rejection: its status, a sentence that names the argument, and not a byte written.
  *
  * Each call below is a good call with one thing wrong. N elements of 4 bytes (or their like) lie in every slot. */
 #include <stdio.h>
@@ -198,7 +197,11 @@ static void test_sort_arguments(struct setup *s) {
     REJECTS(ALIGN, "in", upsweep_sort(c, a.out, shifted(a.in, 3), N - 1, i32, NULL));
     REJECTS(ALIAS, "in", upsweep_sort(c, a.out, a.out + 1, N - 1, i32, NULL));
     REJECTS(ALIAS, "out", upsweep_sort(c, a.out + 1, a.out, N - 1, i32, NULL));
+}
 
+static void test_pairs_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    const upsweep_type i32 = UPSWEEP_I32;
     REJECTS(NULL, "keys_out", upsweep_sort_pairs(c, NULL, a.in, a.values_out, a.values_in, N, i32, 8, NULL));
     REJECTS(NULL, "keys_in", upsweep_sort_pairs(c, a.out, NULL, a.values_out, a.values_in, N, i32, 8, NULL));
     REJECTS(NULL, "values_out", upsweep_sort_pairs(c, a.out, a.in, NULL, a.values_in, N, i32, 8, NULL));
@@ -212,7 +215,11 @@ static void test_sort_arguments(struct setup *s) {
     REJECTS(ALIAS, "values_in", upsweep_sort_pairs(c, a.out, a.in, a.values_out, shifted(a.values_out, 1), N - 1, i32, 8, NULL));
     REJECTS(ALIAS, "keys_in", upsweep_sort_pairs(c, a.out, a.out + 2, a.values_out, a.values_in, N - 2, i32, 8, NULL));
     REJECTS(BITS, "bits", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 8, &(upsweep_order){.hi_bit = 64}));
+}
 
+static void test_argsort_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    const upsweep_type i32 = UPSWEEP_I32;
     REJECTS(NULL, "indices", upsweep_argsort(c, NULL, a.in, N, i32, UPSWEEP_U32, NULL));
     REJECTS(NULL, "keys", upsweep_argsort(c, a.out, NULL, N, i32, UPSWEEP_U32, NULL));
     REJECTS(TYPE, "index_type", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_I32, NULL));
@@ -220,6 +227,60 @@ static void test_sort_arguments(struct setup *s) {
     REJECTS(SIZE, "index_type", upsweep_argsort(c, a.out, a.in, (UINT64_C(1) << 32) + 1, i32, UPSWEEP_U32, NULL));
     REJECTS(ALIAS, "keys", upsweep_argsort(c, a.out, a.out, N, i32, UPSWEEP_U32, NULL));
     REJECTS(OPTIONS, "descending", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_U32, &(upsweep_order){.descending = 7}));
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------------------- */
+
+static void test_utf8_options(struct setup *s) {
+    static const struct {
+        upsweep_utf8_options options;
+        const char *word;
+        bool decode;
+    } bad[] = {{{.encoding = (upsweep_encoding)9}, "encoding", true},
+               {{.encoding = (upsweep_encoding)-1}, "encoding", false},
+               {{.encoding = UPSWEEP_UTF8}, "encoding", false},
+               {{.on_error = (upsweep_on_error)3}, "on_error", true},
+               {{.on_error = (upsweep_on_error)-1}, "on_error", true},
+               {{.more = 2}, "more", true},
+               {{.skip_bom = 5}, "skip_bom", false}};
+    upsweep_context *c = s->ctx;
+    upsweep_utf8_report *const r = (void *)a.rest;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const upsweep_status got = bad[i].decode ? upsweep_utf8_decode(c, a.out, 16, r, a.in, 3, &bad[i].options)
+                                                 : upsweep_utf8_encode(c, a.out, 16, r, a.in, 3, &bad[i].options);
+        rejects(s, got, UPSWEEP_ERR_OPTIONS, bad[i].word, "options of text", __LINE__);
+    }
+    const upsweep_utf8_options to_utf16 = {.encoding = UPSWEEP_UTF16LE, .map = (void *)a.values_out}, from_utf32 = {.map = to_utf16.map};
+    REJECTS(OPTIONS, "map", upsweep_utf8_decode(c, a.out, 16, r, a.in, 3, &to_utf16));
+    REJECTS(OPTIONS, "map", upsweep_utf8_encode(c, a.out, 16, r, a.in, 3, &from_utf32));
+}
+
+static void test_utf8_arguments(struct setup *s) {
+    upsweep_context *c = s->ctx;
+    upsweep_utf8_report *const r = (void *)a.rest;
+    const upsweep_utf8_options mapped = {.map = (void *)a.values_out}, on_out = {.map = (void *)a.out},
+                               on_in = {.map = (void *)a.values_in}, on_report = {.map = (void *)r},
+                               askew = {.map = shifted(a.values_out, 4)};
+    REJECTS(NULL, "out", upsweep_utf8_decode(c, NULL, 16, r, a.in, 3, NULL));
+    REJECTS(NULL, "report", upsweep_utf8_decode(c, a.out, 16, NULL, a.in, 3, NULL));
+    REJECTS(NULL, "in", upsweep_utf8_decode(c, a.out, 16, r, NULL, 3, NULL));
+    REJECTS(NULL, "report", upsweep_utf8_validate(c, NULL, a.in, 3));
+    REJECTS(NULL, "in", upsweep_utf8_count(c, r, NULL, 3));
+    REJECTS(NULL, "host_report", upsweep_utf8_read_report(c, NULL, r));
+    REJECTS(NULL, "report", upsweep_utf8_read_report(c, &(upsweep_utf8_report){0}, NULL));
+    REJECTS(SIZE, "in", upsweep_utf8_decode(c, a.out, 16, r, a.in, UINT64_MAX, NULL));
+    REJECTS(SIZE, "out", upsweep_utf8_decode(c, a.out, UINT64_C(1) << 62, r, a.in, 3, NULL));
+    REJECTS(SIZE, "in", upsweep_utf8_encode(c, a.out, 16, r, a.in, UINT64_C(1) << 61, NULL));
+    REJECTS(ALIGN, "out", upsweep_utf8_decode(c, shifted(a.out, 2), 16, r, a.in, 3, NULL));
+    REJECTS(ALIGN, "in", upsweep_utf8_encode(c, a.out, 16, r, shifted(a.in, 1), 3, NULL));
+    REJECTS(ALIGN, "report", upsweep_utf8_decode(c, a.out, 16, shifted(r, 4), a.in, 3, NULL));
+    REJECTS(ALIGN, "map", upsweep_utf8_decode(c, a.out, 16, r, a.in, 3, &askew));
+    REJECTS(ALIAS, "in", upsweep_utf8_decode(c, a.out, 16, r, (uint8_t *)a.out + 63, 3, &mapped));
+    REJECTS(ALIAS, "out", upsweep_utf8_decode(c, a.rest + 13, 16, r, a.in, 3, NULL));
+    REJECTS(ALIAS, "report", upsweep_utf8_decode(c, a.out, 16, r, (uint8_t *)r + 55, 3, NULL));
+    REJECTS(ALIAS, "map", upsweep_utf8_decode(c, a.out, 16, r, a.in, 3, &on_out));
+    REJECTS(ALIAS, "map", upsweep_utf8_decode(c, a.out, 16, r, a.values_in + 127, 3, &on_in));
+    REJECTS(ALIAS, "map", upsweep_utf8_decode(c, a.out, 16, r, a.in, 3, &on_report));
 }
 
 /* What looks like an overlap and is none: arrays that touch, the very same array where that is allowed. */
@@ -277,54 +338,6 @@ static void test_memory_arguments(struct setup *s) {
     CHECK_OK(upsweep_scan(c, a.out, a.in, N, UPSWEEP_I32, UPSWEEP_ADD, 0)); /* and the context still works */
 }
 
-/* ---- n = 0 ------------------------------------------------------------------------------------------------------------------- */
-
-/* Data pointers may be NULL; totals and counts are written all the same. */
-static void check_count_is_zero(struct setup *s) {
-    uint64_t count[2] = {1, 1};
-    CHECK(take(s, SLOT_COUNT, count));
-    CHECK(count[0] == 0);
-    a.count = put(s, SLOT_COUNT, at_end, NULL, sizeof count);
-}
-
-static void test_nothing(struct setup *s) {
-    upsweep_context *c = s->ctx;
-    const upsweep_predicate nonzero = {UPSWEEP_NONZERO, {0}}, *keep = &nonzero;
-    case_begin("n = 0");
-    setup_enter(s);
-    lay_out(s);
-    CHECK_OK(upsweep_scan(c, NULL, NULL, 0, UPSWEEP_I32, UPSWEEP_ADD, 0));
-    CHECK_OK(upsweep_scan_ex(c, NULL, NULL, 0, UPSWEEP_I32, UPSWEEP_ADD, 0, a.init, NULL));
-    CHECK_OK(upsweep_sort(c, NULL, NULL, 0, UPSWEEP_F64, NULL));
-    CHECK_OK(upsweep_sort_pairs(c, NULL, NULL, NULL, NULL, 0, UPSWEEP_U8, 7, NULL));
-    CHECK_OK(upsweep_argsort(c, NULL, NULL, 0, UPSWEEP_I64, UPSWEEP_U32, NULL));
-    CHECK_OK(upsweep_compact(c, NULL, a.count, NULL, 0, UPSWEEP_I32, keep));
-    check_count_is_zero(s);
-    CHECK_OK(upsweep_compact_flags(c, NULL, a.count, NULL, NULL, 0, 4096));
-    check_count_is_zero(s);
-    CHECK_OK(upsweep_compact_indices(c, NULL, a.count, NULL, 0, UPSWEEP_U16, keep, UPSWEEP_U32, UINT32_MAX));
-    check_count_is_zero(s);
-    CHECK_OK(upsweep_partition(c, NULL, NULL, a.count, NULL, 0, UPSWEEP_F32, keep));
-    check_count_is_zero(s);
-    CHECK_OK(upsweep_partition_flags(c, NULL, NULL, a.count, NULL, NULL, 0, 1));
-    check_count_is_zero(s);
-    CHECK_OK(upsweep_partition(c, NULL, a.rest, a.count, NULL, 0, UPSWEEP_U64, keep));
-    check_count_is_zero(s);
-    CHECK_OK(upsweep_partition_flags(c, NULL, a.rest, a.count, NULL, NULL, 0, 8));
-    check_count_is_zero(s);
-    for (upsweep_type type = 0; type < UPSWEEP_TYPE_COUNT; type++) {
-        for (upsweep_op op = 0; op < UPSWEEP_OP_COUNT; op++) {
-            if (!upsweep_type_has_op(type, op)) continue;
-            uint64_t total = 0, want[1] = {0};
-            elem_store(want, 0, type, oracle_scan(NULL, NULL, 0, type, op, 0, NULL));
-            void *d_total = put(s, SLOT_TOTAL, at_end, NULL, elem_size(type));
-            CHECK_OK(upsweep_scan_ex(c, NULL, NULL, 0, type, op, 0, NULL, d_total));
-            CHECK(take(s, SLOT_TOTAL, &total));
-            CHECK_SAME(&total, want, 1, elem_size(type));
-        }
-    }
-}
-
 int main(void) {
     harness_begin(true);
     FOR_EACH_SETUP(s) {
@@ -338,9 +351,12 @@ int main(void) {
         setup_enter(s);
         test_flags_arguments(s);
         test_sort_arguments(s);
+        test_pairs_arguments(s);
+        test_argsort_arguments(s);
+        test_utf8_options(s);
+        test_utf8_arguments(s);
         test_memory_arguments(s);
         test_near_misses(s);
-        test_nothing(s);
     }
     return harness_end();
 }

@@ -52,6 +52,7 @@ static void test_rejections(void) {
     rejects_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .host_free = some_free}, "host_free");
     rejects_open(options, "cpu", &(upsweep_options){.size = sizeof(upsweep_options), .nthreads = 1000000}, "threads");
     rejects_open(options, "cpu:2", &(upsweep_options){.size = sizeof(upsweep_options), .nthreads = 3}, "threads");
+    rejects_open(options, "cpu:3", &(upsweep_options){.size = sizeof(upsweep_options), .nthreads = 2}, "threads");
     struct {
         upsweep_options known;
         uint64_t unknown;

@@ -345,47 +345,11 @@ static void check_all_code_points(void) {
     free(codes);
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------------------- */
-
-static void check_rejected(void) {
-    uint32_t out[16];
-    uint64_t map[16];
-    upsweep_utf8_report r;
-    const char in[16] = "abc";
-    const upsweep_utf8_options none = {0}, encoding = {.encoding = (upsweep_encoding)9}, mode = {.on_error = (upsweep_on_error)3},
-                               more = {.more = 2}, bom = {.skip_bom = 5}, to_utf8 = {.encoding = UPSWEEP_UTF8},
-                               mapped = {.encoding = UPSWEEP_UTF16LE, .map = map}, on_out = {.map = (uint64_t *)(void *)out};
-    FOR_EACH_SETUP(s) {
-        if (!s->host) continue;
-        upsweep_context *ctx = s->ctx;
-        CHECK_STATUS(upsweep_utf8_decode(NULL, out, 16, &r, in, 3, &none), UPSWEEP_ERR_NULL);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, NULL, 16, &r, in, 3, &none), UPSWEEP_ERR_NULL);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, out, 16, NULL, in, 3, &none), UPSWEEP_ERR_NULL);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, out, 16, &r, NULL, 3, &none), UPSWEEP_ERR_NULL);
-        const upsweep_utf8_options *wrong[] = {&encoding, &mode, &more, &bom, &mapped};
-        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-            CHECK_STATUS(upsweep_utf8_decode(ctx, out, 16, &r, in, 3, wrong[i]), UPSWEEP_ERR_OPTIONS);
-        CHECK_STATUS(upsweep_utf8_encode(ctx, out, 16, &r, in, 3, &to_utf8), UPSWEEP_ERR_OPTIONS);
-        CHECK_STATUS(upsweep_utf8_encode(ctx, out, 16, &r, out + 8, 3, &on_out), UPSWEEP_ERR_OPTIONS);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, out, 16, &r, in, 3, &on_out), UPSWEEP_ERR_ALIAS);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, out, 16, &r, out, 3, &none), UPSWEEP_ERR_ALIAS);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, out, 16, (upsweep_utf8_report *)(void *)map, map, 3, &none), UPSWEEP_ERR_ALIAS);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, (char *)out + 2, 4, &r, in, 3, &none), UPSWEEP_ERR_ALIGN);
-        CHECK_STATUS(upsweep_utf8_encode(ctx, out, 4, &r, (char *)map + 1, 3, &none), UPSWEEP_ERR_ALIGN);
-        CHECK_STATUS(upsweep_utf8_decode(ctx, out, 16, &r, in, UINT64_MAX, &none), UPSWEEP_ERR_SIZE);
-        CHECK_STATUS(upsweep_utf8_read_report(ctx, &r, NULL), UPSWEEP_ERR_NULL);
-        CHECK_STATUS(upsweep_utf8_read_report(ctx, NULL, &r), UPSWEEP_ERR_NULL);
-        CHECK_OK(upsweep_utf8_decode(ctx, NULL, 0, &r, NULL, 0, NULL));
-        CHECK(r.needed == 0 && r.consumed == 0 && r.error_at == UINT64_MAX && r.status == UPSWEEP_OK);
-    }
-}
-
 int main(void) {
     harness_begin(true);
     check_literals();
     check_validate_and_count();
     check_neighbours();
-    check_rejected();
     check_sizes();
     check_relapses();
     check_chunks();

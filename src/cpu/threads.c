@@ -1,9 +1,9 @@
 /* threads.c: cpu_run: many tasks over a pool of threads, or over the caller's executor.
  *
  * A job is a task function and a counter; whoever is there draws task numbers from the counter until none is left. The calling thread
- * draws too, and never waits for a worker that has not begun: a worker that wakes late finds nothing to do, and a process whose workers
- * are gone (a forked child) still gets its answer, from one thread. Workers spin for some microseconds after a job, since calls often come
- * in rows, and then sleep on a condition variable.
+ * draws too, and never waits for a worker that has not begun: a worker that wakes late finds nothing to do. Workers spin for some
+ * microseconds after a job, since calls often come in rows, and then sleep on a condition variable.
+ * A forked child has no workers, and one of them may have held the mutex: there the calling thread does it all, and nothing is joined.
  *
  * Cost of a call that wakes nobody: a branch. Waking a sleeping thread takes 5 to 50 microseconds: callers choose ntasks accordingly. */
 #include "cpu.h"
@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { SPINS = 2000 }; /* of a pause instruction: 20 to 60 us, about what waking from sleep costs */
 
@@ -19,6 +20,7 @@ struct cpu_pool {
     pthread_cond_t wake; /* a job has begun, or quit */
     pthread_cond_t done; /* nactive has become 0 */
     const upsweep_options *options;
+    pid_t process; /* that has the workers */
     uint32_t nworkers;
 
     /* The job. task, arg and ntasks are written under the mutex while no worker is active. */
@@ -77,6 +79,8 @@ static void *worker(void *arg) {
     return NULL;
 }
 
+static bool has_workers(const struct cpu_pool *pool) { return pool != NULL && pool->process == getpid(); }
+
 static void run_on_pool(struct cpu_pool *pool, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks) {
     const uint32_t helpers = ntasks - 1 < pool->nworkers ? ntasks - 1 : pool->nworkers;
     pthread_mutex_lock(&pool->mutex);
@@ -103,7 +107,7 @@ void cpu_run(upsweep_context *ctx, void (*task)(void *arg, uint32_t i), void *ar
     const struct cpu_impl *impl = cpu_impl(ctx);
     if (ntasks > 1 && ctx->options.parallel_for != NULL) {
         ctx->options.parallel_for(ctx->options.parallel_for_user, task, arg, ntasks);
-    } else if (ntasks > 1 && impl->pool != NULL) {
+    } else if (ntasks > 1 && has_workers(impl->pool)) {
         run_on_pool(impl->pool, task, arg, ntasks);
     } else {
         for (uint32_t i = 0; i < ntasks; i++) task(arg, i);
@@ -128,7 +132,7 @@ struct cpu_pool *cpu_pool_open(const upsweep_options *options, uint32_t nthreads
     struct cpu_pool *pool = context_host_alloc(options, sizeof *pool + nworkers * sizeof pool->threads[0]);
     *status = UPSWEEP_ERR_MEMORY;
     if (pool == NULL) return NULL;
-    *pool = (struct cpu_pool){.options = options};
+    *pool = (struct cpu_pool){.options = options, .process = getpid()};
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -140,8 +144,7 @@ struct cpu_pool *cpu_pool_open(const upsweep_options *options, uint32_t nthreads
     return NULL;
 }
 
-void cpu_pool_close(struct cpu_pool *pool) {
-    if (pool == NULL) return;
+static void end_workers(struct cpu_pool *pool) {
     pthread_mutex_lock(&pool->mutex);
     pool->quit = true;
     atomic_store(&pool->wanted, 1); /* ends the spinning of those that spin */
@@ -151,5 +154,10 @@ void cpu_pool_close(struct cpu_pool *pool) {
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->mutex);
+}
+
+void cpu_pool_close(struct cpu_pool *pool) {
+    if (pool == NULL) return;
+    if (has_workers(pool)) end_workers(pool);
     context_host_free(pool->options, pool);
 }
