@@ -41,7 +41,9 @@ enum {
     CUDA_CONTROL_FUSED_NBYTES = 17 << 10,
     CUDA_CONTROL_CELLS = CUDA_CONTROL_FUSED + CUDA_CONTROL_FUSED_NBYTES, /* sort_fused_cells.cuh */
     CUDA_CONTROL_CELLS_NBYTES = 65 << 10,
-    CUDA_CONTROL_NBYTES = CUDA_CONTROL_CELLS + CUDA_CONTROL_CELLS_NBYTES
+    CUDA_CONTROL_SHORTS = CUDA_CONTROL_CELLS + CUDA_CONTROL_CELLS_NBYTES, /* sort_shorts_fused.cuh */
+    CUDA_CONTROL_SHORTS_NBYTES = 521 << 10,
+    CUDA_CONTROL_NBYTES = CUDA_CONTROL_SHORTS + CUDA_CONTROL_SHORTS_NBYTES
 };
 
 /* 0 if this library has kernels for the current device; then *arch is the architecture that they are compiled for: maybe an older one. */

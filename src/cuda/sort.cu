@@ -14,7 +14,8 @@
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
- *     4. one CTA          sort_tiny.cuh, or digit by digit sort_small.cuh
+ *        sort_shorts_fused.cuh   of fewer
+ *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh; else by one CTA, sort_small.cuh
  *
  * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, the
  * kernel that splits further, or both are queued with every split, for keys that the split is not for. Nothing waits for the device.
@@ -29,11 +30,11 @@
 #include "sort_gather.cuh"
 #include "sort_histogram.cuh"
 #include "sort_pass.cuh"
-#include "sort_shorts.cuh"
+#include "sort_ranks.cuh"
+#include "sort_shorts_fused.cuh"
 #include "sort_small.cuh"
 #include "sort_split_launch.cuh"
 #include "sort_stable_launch.cuh"
-#include "sort_tiny.cuh"
 
 uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
     const uint64_t total = layout_scratch(queue, n, key_nbytes, value_nbytes, argsort).total;
@@ -111,31 +112,6 @@ static void set_tiles(struct sort_job *job, const struct cuda_queue *queue, size
 }
 
 /* ---- launches: one sort of keys of one width --------------------------------------------------------------------------------- */
-
-static uint32_t tiny_nbytes(const struct sort_job *job) {
-    return tiny_shape<uint64_t>::SHARED_NBYTES + (job->values_in ? (uint32_t)job->n * job->value_nbytes : 0);
-}
-
-/* Can one CTA sort by all bits at once? Items of 64 bits have no room for the places that values need beside 64 bits of key. */
-template <typename KEY> static bool is_tiny(const struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
-    if (sizeof(KEY) < 2 || job->n > tiny_shape<uint64_t>::ITEMS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
-    if (job->has_values && (sizeof(KEY) == 8 || job->value_nbytes > MOVED_VALUE_MAX)) return false;
-    return tiny_nbytes(job) <= shared_nbytes_per_cta(queue->arch, 1);
-}
-
-/* What it sorts: keys, and keys with their places. */
-template <typename KEY> struct tiny_items {
-    typedef KEY ALONE;
-    typedef uint64_t PLACED;
-};
-template <> struct tiny_items<uint16_t> { typedef uint32_t ALONE, PLACED; };
-
-template <typename KEY> static cudaError_t launch_tiny(const struct sort_job *job, const struct cuda_queue *queue) {
-    typedef typename tiny_items<KEY>::ALONE ALONE;
-    typedef typename tiny_items<KEY>::PLACED PLACED;
-    if (job->has_values) return launch_next(queue, sort_tiny<KEY, PLACED>, 1, TINY_THREADS, tiny_nbytes(job), *job);
-    return launch_next(queue, sort_tiny<KEY, ALONE>, 1, TINY_THREADS, tiny_shape<ALONE>::SHARED_NBYTES, *job);
-}
 
 template <typename KEY> static cudaError_t launch_small(const struct sort_job *job, const struct cuda_queue *queue) {
     return launch_next(queue, sort_small<KEY>, 1, SORT_SMALL_THREADS, small_shape<KEY>::SHARED_NBYTES, *job);
@@ -289,14 +265,14 @@ template <typename KEY> static bool is_counted(const struct cuda_queue *queue, c
 template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {
     struct sort_job job = {};
     set_buffers(&job, args, sizeof(KEY));
-    if constexpr (sizeof(KEY) >= 2) {
-        if (is_tiny<KEY>(&job, queue, args)) return launch_tiny<KEY>(&job, queue);
+    if constexpr (sizeof(KEY) == 1) {
+        if (is_counted<KEY>(queue, args)) return launch_bytes(queue, &job);
     }
-    if constexpr (sizeof(KEY) < 4) {
-        if (is_counted<KEY>(queue, args)) {
-            return sizeof(KEY) == 1 ? launch_bytes(queue, &job) : launch_shorts(queue, &job, (char *)scratch);
-        }
+    if constexpr (sizeof(KEY) == 2) {
+        const bool fused = args->n <= fused_shorts_max(queue);
+        if (is_counted<KEY>(queue, args)) return fused ? launch_fused_shorts(queue, &job) : launch_shorts(queue, &job, (char *)scratch);
     }
+    if (is_ranked(queue, &job, args)) return launch_ranks<KEY>(&job, queue, args);
     if (is_small<KEY>(&job, queue, args)) {
         job.rows = (uint32_t)((args->n + SORT_SMALL_THREADS - 1) / SORT_SMALL_THREADS);
         return launch_small<KEY>(&job, queue);

@@ -5,6 +5,7 @@
 #ifndef UPSWEEP_CUDA_SORT_BUCKET_CUH
 #define UPSWEEP_CUDA_SORT_BUCKET_CUH
 
+#include "sort_merge.cuh"
 #include "sort_repeats.cuh"
 
 /* Within a bucket the top bits are known; an item is kept without them, shifted up, so that there is room for a rank below. */
@@ -202,7 +203,19 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     return true;
 }
 
-/* ---- the slow way ------------------------------------------------------------------------------------------------------------- */
+/* ---- the slow ways ------------------------------------------------------------------------------------------------------------ */
+
+/* Writes the key, or the index, that an item stands for. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ void put_result(const struct split_job &job, const struct key_order<KEY> &order, uint64_t place,
+                                                  ITEM item) {
+    if constexpr (sizeof(KEY) == sizeof(ITEM))
+        ((KEY *)job.out)[place] = order.key_of_image(item);
+    else if (job.index_nbytes == 4)
+        ((uint32_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
+    else
+        ((uint64_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
+}
 
 /* Any bucket: stable passes over the bits that its items do not share. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
@@ -223,16 +236,32 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
     const struct key_order<KEY> order(job);
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
-        const uint64_t place = (uint64_t)found.start + start + row * SORT_TEAM;
-        const ITEM item = (ITEM)(items[row] + least);
-        if (!which.has(row)) continue;
-        if constexpr (sizeof(KEY) == sizeof(ITEM))
-            ((KEY *)job.out)[place] = order.key_of_image(item);
-        else if (job.index_nbytes == 4)
-            ((uint32_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
-        else
-            ((uint64_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
+        if (which.has(row)) put_result(job, order, (uint64_t)found.start + start + row * SORT_TEAM, (ITEM)(items[row] + least));
     }
+}
+
+/* A bucket in shared memory that has room for one item more, by merging (sort_merge.cuh): quicker where it is few items, or many digits.
+ * All threads call it. */
+template <typename KEY, typename ITEM, typename SHAPE>
+static __device__ __noinline__ void merge_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    ITEM *s_items = (ITEM *)s_memory;
+    const uint32_t n = found.n, mine = threadIdx.x * SHAPE::ROWS;
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, found.src, found.start + i);
+    __syncthreads(); /* all items */
+    ITEM items[SHAPE::ROWS];
+#pragma unroll
+    for (int k = 0; k < SHAPE::ROWS; k++) items[k] = mine + k < n ? s_items[mine + k] : (ITEM) ~(ITEM)0;
+    __syncthreads(); /* all are in registers */
+    merge_sort(items, s_items, n);
+#pragma unroll
+    for (int k = 0; k < SHAPE::ROWS; k++) {
+        if (mine + k < n) s_items[mine + k] = items[k];
+    }
+    __syncthreads(); /* all is in order */
+    const struct key_order<KEY> order(job);
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)found.start + i, s_items[i]);
 }
 
 /* ---- the kernels -------------------------------------------------------------------------------------------------------------- */

@@ -157,8 +157,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
                 find_bounds<SHAPE::THREADS>(&found, s_ends);
             else if (job.cell_keys)
                 bound_items(&found, job.header->cells.bound + number);
-            if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk))
-                sort_bucket_stably<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+            if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, found);
         }
         if (!nsampled) return;
         __syncthreads(); /* nobody needs the shared memory any more */

@@ -8,7 +8,6 @@
 #define UPSWEEP_CUDA_SORT_PLACED_CUH
 
 #include "async.cuh"
-#include "sort_sample.cuh"
 #include "sort_tile.cuh"
 #include "sort_window.cuh"
 
@@ -146,45 +145,8 @@ static __device__ __forceinline__ void fetch_values(char *s_values, const char *
         stage_units<THREADS>((uint8_t *)s_values, (const uint8_t *)values, nbytes);
 }
 
-template <typename SHAPE, int PER, typename T> static __device__ __forceinline__ void merge_rows(T *s_slots, uint32_t first, uint32_t n) {
-    constexpr int THREADS = SHAPE::THREADS;
-    static_assert(THREADS * PER * sizeof(T) <= SHAPE::SLOTS_NBYTES, "there is room");
-    T items[PER];
-#pragma unroll
-    for (int k = 0; k < PER; k++) {
-        const uint32_t item = k * THREADS + threadIdx.x;
-        items[k] = item < n ? s_slots[first + item] : (T) ~(T)0;
-    }
-    __syncthreads(); /* all items are in registers before others take their room */
-    sort_sample<THREADS>(items, s_slots);
-    __syncthreads(); /* all is sorted */
-#pragma unroll
-    for (int k = 0; k < PER; k++) items[k] = s_slots[sample_at(k * THREADS + threadIdx.x)];
-    __syncthreads(); /* and in registers again */
-#pragma unroll
-    for (int k = 0; k < PER; k++) {
-        const uint32_t item = k * THREADS + threadIdx.x;
-        if (item < n) s_slots[slot_at<T>(first + item)] = items[k];
-    }
-}
-
-/* Sorts items by merging; false if they are too many, for which stable passes are quicker. In: s_slots [first .. first + n), one after the
- * other; out: s_slots, each where slot_at() says. */
-template <typename SHAPE, typename T>
-static __device__ __noinline__ bool merge_items(T *s_slots, uint32_t first, uint32_t n, uint32_t nwindows) {
-    if (n > TINY_MERGED * SHAPE::THREADS) return false;
-    if (n <= SHAPE::THREADS)
-        merge_rows<SHAPE, 1>(s_slots, first, n);
-    else
-        merge_rows<SHAPE, TINY_MERGED>(s_slots, first, n);
-    fill_around<SHAPE::THREADS>(s_slots, first, n, nwindows);
-    __syncthreads(); /* all is in its place */
-    return true;
-}
-
-/* By all threads of a CTA, each with every SHAPE::THREADS'th key. s_memory: the shape's, then the values. ALL_THERE_IS: and
- * few items are merged, if some bin is deep. */
-template <typename SHAPE, bool ALL_THERE_IS, typename KEY, typename ITEM>
+/* By all threads of a CTA, each with every SHAPE::THREADS'th key. s_memory: the shape's, then the values. */
+template <typename SHAPE, typename KEY, typename ITEM>
 static __device__ __forceinline__ void sort_placed(const struct sort_job &job, const struct placed_bucket<KEY> &bucket,
                                                    const struct placed_items<KEY, ITEM> &placed, const KEY (&keys)[SHAPE::ROWS],
                                                    unsigned char *s_memory, uint32_t *s_sums) {
@@ -205,8 +167,8 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
         items[row] = placed.item_of(keys[row], place);
         if (place < n) ranks.set(row, atomicAdd(&s_bins[items[row] >> BIN_SHIFT], 1));
     }
-    __syncthreads();                                                                                  /* all counts */
-    bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums) > WINDOW_HALO); /* also: all starts */
+    __syncthreads();                                                                                        /* all counts */
+    const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums) > WINDOW_HALO); /* also: all starts */
 
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
      */
@@ -222,7 +184,6 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
     }
     wait_for_copies();
     __syncthreads(); /* all items are in their bins, or, if some bin is deep, in their old order; and all values have been read */
-    if constexpr (ALL_THERE_IS) deep = deep && !merge_items<SHAPE>(s_slots, first, n, nwindows);
     if (deep) sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, placed.shift);
     put_bucket<SHAPE>(job, bucket, placed, s_slots, s_values, {first, first + n}, nwindows);
 }

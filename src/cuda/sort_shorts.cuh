@@ -195,6 +195,45 @@ static __device__ __forceinline__ uint32_t max_pair(uint32_t word, uint32_t befo
     return high << 16 | low;
 }
 
+/* A row of a warp, 8 numbers a lane: each becomes the greatest so far, also of those before, whose greatest is *most. */
+static __device__ __forceinline__ uint4 scan_row(uint4 v, uint32_t *most) {
+    const uint32_t lane = threadIdx.x % 32;
+    v.x = max_pair(v.x, 0);
+    v.y = max_pair(v.y, v.x >> 16);
+    v.z = max_pair(v.z, v.y >> 16);
+    v.w = max_pair(v.w, v.z >> 16);
+    uint32_t inclusive = v.w >> 16;
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
+        if (lane >= distance) inclusive = max(inclusive, other);
+    }
+    const uint32_t left = __shfl_up_sync(~0u, inclusive, 1), before = max(*most, lane > 0 ? left : 0);
+    *most = max(*most, __shfl_sync(~0u, inclusive, 31));
+    return make_uint4(max_pair(v.x, before), max_pair(v.y, before), max_pair(v.z, before), max_pair(v.w, before));
+}
+
+/* What a warp's part starts with: the greatest of the other warps' before it. s_most [32]: each warp's. */
+static __device__ __forceinline__ uint32_t greatest_before(const uint32_t *s_most) {
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t start = lane < threadIdx.x / 32 ? s_most[lane] : 0;
+#pragma unroll
+    for (uint32_t distance = 16; distance > 0; distance /= 2) start = max(start, __shfl_xor_sync(~0u, start, distance));
+    return start;
+}
+
+/* Writes 8 keys from slot `slot` on, whole if all of them are in [first, end); out: of slot 0, aligned to 16 bytes. */
+static __device__ __forceinline__ void put_shorts(uint16_t *out, uint32_t slot, uint32_t first, uint32_t end, union short_vector v) {
+    if (slot >= first && slot + 8 <= end) {
+        *(uint4 *)(out + slot) = v.word;
+        return;
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < 8; k++) {
+        if (slot + k >= first && slot + k < end) out[slot + k] = v.key[k];
+    }
+}
+
 /* Does the stretch have so many values that looking each up would take longer than scanning? */
 static __device__ __forceinline__ bool is_dense(uint32_t nkeys, struct stretch_values values) {
     return values.varied && nkeys + 8 <= SHORT_MARKS && values.last - values.first >= nkeys / 64;
@@ -231,26 +270,11 @@ static __device__ void scan_stretch(const struct shorts_job &job, const struct k
     uint32_t most = 0; /* so far, in the warp's part */
 #pragma unroll
     for (uint32_t row = 0; row < SHORT_MARK_ROWS; row++) {
-        uint4 v = ((const uint4 *)s_marks)[(warp * SHORT_MARK_ROWS + row) * 32 + lane];
-        v.x = max_pair(v.x, 0);
-        v.y = max_pair(v.y, v.x >> 16);
-        v.z = max_pair(v.z, v.y >> 16);
-        v.w = max_pair(v.w, v.z >> 16);
-        uint32_t inclusive = v.w >> 16;
-#pragma unroll
-        for (uint32_t distance = 1; distance < 32; distance *= 2) {
-            const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-            if (lane >= distance) inclusive = max(inclusive, other);
-        }
-        const uint32_t left = __shfl_up_sync(~0u, inclusive, 1), before = max(most, lane > 0 ? left : 0);
-        most = max(most, __shfl_sync(~0u, inclusive, 31));
-        rows[row] = make_uint4(max_pair(v.x, before), max_pair(v.y, before), max_pair(v.z, before), max_pair(v.w, before));
+        rows[row] = scan_row(((const uint4 *)s_marks)[(warp * SHORT_MARK_ROWS + row) * 32 + lane], &most);
     }
     if (lane == 0) s_sums[warp] = most;
     __syncthreads(); /* all warps' totals */
-    uint32_t start = lane < warp ? s_sums[lane] : 0;
-#pragma unroll
-    for (uint32_t distance = 16; distance > 0; distance /= 2) start = max(start, __shfl_xor_sync(~0u, start, distance));
+    const uint32_t start = greatest_before(s_sums);
 #pragma unroll
     for (uint32_t row = 0; row < SHORT_MARK_ROWS; row++) {
         union short_vector v;
@@ -258,15 +282,7 @@ static __device__ void scan_stretch(const struct shorts_job &job, const struct k
         const uint32_t slot = ((warp * SHORT_MARK_ROWS + row) * 32 + lane) * 8;
 #pragma unroll
         for (uint32_t k = 0; k < 8; k++) v.key[k] = order.key_of_image((uint16_t)(values.first + max((uint32_t)v.key[k], start)));
-        uint16_t *dst = job.out + begin + slot - skew; /* aligned */
-        if (slot >= skew && slot + 8 <= end - begin + skew) {
-            *(uint4 *)dst = v.word;
-            continue;
-        }
-#pragma unroll
-        for (uint32_t k = 0; k < 8; k++) {
-            if (slot + k >= skew && slot + k < end - begin + skew) dst[k] = v.key[k];
-        }
+        put_shorts(job.out + begin - skew, slot, skew, end - begin + skew, v);
     }
     __syncthreads(); /* nobody needs the marks any more */
 }

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
     }
     const struct placed_items<KEY, ITEM> placed(job, (KEY)((KEY)blockIdx.x << bucket_shift<KEY>(split)),
                                                 split.coarse_bits + split.fine_bits, place_bits(SHAPE::ITEMS));
-    sort_placed<SHAPE, false>(job, bucket, placed, keys, s_memory, s_sums);
+    sort_placed<SHAPE>(job, bucket, placed, keys, s_memory, s_sums);
 }
 
 #endif

@@ -27,11 +27,14 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 /* States loaded at once when looking back: more, and most of them were not needed. */
 #define SORT_LOOK_AT 4
 
-/* One CTA sorts up to threads * rows keys by all their bits at once (sort_tiny.cuh). */
-#define TINY_THREADS  512
-#define TINY_ROWS     9
-#define TINY_BIN_BITS 11
-#define TINY_MERGED   2 /* up to so many keys a thread are merged, if they are skewed */
+/* Some thousand keys each find their place by themselves (sort_ranks.cuh): threads of a CTA, one a multiprocessor, half of them for few
+ * keys; keys that it ranks, a power of two; up to how many keys it is best. That many are a little slower than by a split, if they are
+ * even; if they are skewed, twice as quick. */
+#define RANKS_THREADS 1024
+#define RANKS_FEW     2048
+#define RANKS_OWN_MIN 16
+#define RANKS_OWN_MAX 128
+static constexpr uint64_t ranks_max(size_t key_nbytes, bool alone) { return key_nbytes == 8 && alone ? 1 << 13 : 1 << 14; }
 
 /* One CTA sorts up to threads * rows keys in shared memory; if there is a split for them, only up to split_min(), from where on the split
  * is quicker. */
@@ -93,13 +96,15 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 
 /* Keys of one byte are counted and written anew in one launch (sort_bytes.cuh), from this many on; as many at least to a CTA. */
 #define BYTES_THREADS 1024
-#define BYTES_MIN     4097
+#define BYTES_MIN     8193
 #define BYTES_PER_CTA 4096
 
 /* And of two bytes (sort_shorts.cuh), from this many on; shared memory wanted; keys written at a time; scratch beside that of n keys. */
 #define SHORTS_THREADS        1024
 #define SHORTS_SHARED_NBYTES  (132 << 10)
 #define SHORTS_MIN            8193
+#define SHORTS_FUSED_MAX      (1u << 20) /* up to so many, if they fit the multiprocessors, by sort_shorts_fused.cuh; */
+#define SHORTS_FUSED_LEAST    1024       /* keys to a CTA, at least */
 #define SHORTS_STRETCH        (1u << 18)
 #define SHORTS_SCRATCH_NBYTES (1u << 20)
 

@@ -121,7 +121,7 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
 
 /* Up to `most`, and every second time a few keys away from where buckets of 2^bits or more of them become too large for a plan. */
 static uint64_t draw_size(uint64_t most) {
-    static const uint64_t limits[] = {512, 1024, 2560, 4608, 8192, 9216, 17920, 18432};
+    static const uint64_t limits[] = {512, 1024, 2560, 4608, 8192, 9216, 16384, 18432};
     uint64_t n = rng_next(&rng) >> rng_below(&rng, 64) & (most - 1);
     if (rng_below(&rng, 2)) {
         const uint64_t limit = limits[rng_below(&rng, 8)], bits = rng_below(&rng, 17);
@@ -243,7 +243,7 @@ static void test_random_case(uint64_t most) {
     test_case(c, (enum distribution)rng_below(&rng, DISTRIBUTIONS));
 }
 
-/* Every distribution by every way that a sort can go: one CTA; one partition; with any values; two partitions, of keys alone. */
+/* Every distribution by every way that a sort can go: by ranks; one partition; with any values; two partitions, of keys alone. */
 static void test_every_distribution(upsweep_type type, uint64_t n, bool keys_alone) {
     const size_t key_nbytes = elem_size(type);
     const bool with_floats = n < (1 << 20) || type == UPSWEEP_F32 || type == UPSWEEP_F64; /* bits of floats are nothing new to integers */
@@ -276,7 +276,7 @@ static void test_counting(upsweep_type type, uint64_t min_n) {
  */
 static void test_floats(upsweep_type type) {
     static const enum distribution distributions[] = {PROPORTION, BELL, CLOSE, ZEROES, RANDOM, SKEWED};
-    static const uint64_t sizes[] = {4700, 33000, (1 << 19) + 1, (1 << 22) + 1, (1 << 23) - 3, (9 << 21) + 3};
+    static const uint64_t sizes[] = {16500, 33000, (1 << 19) + 1, (1 << 22) + 1, (1 << 23) - 3, (9 << 21) + 3};
     for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
             struct sort_case c = {.form = KEYS, .type = type, .n = sizes[s], .key_nbytes = elem_size(type), .keys_in_place = d % 2};
@@ -310,12 +310,12 @@ static void test_rows(void) {
     }
 }
 
-/* Skewed keys of sizes up to which they are merged, and split by a sample, and of one more; and equal keys that the sample sees too seldom.
- */
+/* Skewed keys of sizes from which and up to which they are split by a sample, and of one more; and equal keys that the sample sees too
+ * seldom. Keys of two bytes: up to where all are counted at once. */
 static void test_samples(void) {
     static const enum distribution distributions[] = {EQUAL, FEW, SKEWED, HOT, OUTLIER, REPEATED, LUMP, SPARSE, PROPORTION};
-    static const uint64_t sizes[] = {511, 512, 1023, 1024, 4609, 33000, 1 << 18, (1 << 20) - 1, 1 << 20};
-    for (size_t s = 0; s < (quick() ? 6 : sizeof sizes / sizeof *sizes); s++) {
+    static const uint64_t sizes[] = {8193, 16385, 33000, 1 << 18, (1 << 20) - 1, 1 << 20};
+    for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
             for (uint64_t past = 0; past < 2; past++) {
                 const upsweep_type types[] = {d % 2 ? UPSWEEP_I32 : UPSWEEP_U32, UPSWEEP_U64, UPSWEEP_U16};
@@ -329,6 +329,27 @@ static void test_samples(void) {
                     .form = ARGSORT32, .type = UPSWEEP_U32, .n = sizes[s] + past, .key_nbytes = 4, .value_nbytes = 4};
                 test_case(c, distributions[d]);
             }
+        }
+    }
+}
+
+/* Keys that are ranked: sizes around those from which on a multiprocessor takes twice as many, and up to which it is done; all forms, some
+ * of the bits or none, and in place, for which all wait. */
+static void test_ranks(void) {
+    static const uint64_t own[] = {1, 16, 32, 64, 128};
+    upsweep_device device = {.size = sizeof device};
+    CHECK_OK(upsweep_context_device(cuda, &device));
+    for (uint64_t i = 0; i < 7 * 3 * FORMS; i++) {
+        const uint64_t which = i / 3 % 7, n = (which < 5 ? own[which] * device.units : UINT64_C(1) << (which + 8)) - 1 + i % 3;
+        for (int t = 0; t < UPSWEEP_TYPE_COUNT; t += quick() ? 3 : 1) {
+            const upsweep_type type = (upsweep_type)(((uint64_t)t + i) % UPSWEEP_TYPE_COUNT);
+            struct sort_case c = {.form = (enum form)(i / 21), .type = type, .n = n, .key_nbytes = elem_size(type), .shift = i % 2 * 4};
+            c.value_nbytes = c.form == PAIRS ? (i % 2 ? 16 : 4) : c.form == KEYS ? 0 : c.form == ARGSORT32 ? 4 : 8;
+            c.order.descending = (uint32_t)(i / 2 % 2);
+            if (t % 2) c.order.hi_bit = (uint32_t)(1 + rng_below(&rng, 8 * c.key_nbytes));
+            c.keys_in_place = c.form <= PAIRS && i % 4 == 1;
+            c.values_in_place = c.form == PAIRS && i % 4 == 3;
+            test_case(c, (enum distribution)rng_below(&rng, DISTRIBUTIONS));
         }
     }
 }
@@ -364,13 +385,14 @@ int main(void) {
             if (!quick()) test_every_distribution(types[i], (1 << 21) + 5, false);
             if (!quick() && i < 2) test_every_distribution(types[i], (9 << 21) + 3, true);
         }
-        test_counting(UPSWEEP_I8, 4097);
+        test_counting(UPSWEEP_I8, 8193);
         test_counting(UPSWEEP_U16, 8193);
         for (int i = 0; i < (quick() ? 300 : 10000); i++) test_random_case(1 << 16);
         for (int i = 0; i < (quick() ? 20 : 100); i++) test_random_case(1 << 22);
         for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);
         test_floats(UPSWEEP_F32);
         test_floats(UPSWEEP_F64);
+        test_ranks();
         test_samples();
         test_rows();
         test_without_waiting();
