@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -106,6 +106,9 @@ mutant full sort src/cpu/sort_exchange.c 's/if (p.n <= 1 || p.least/if (p.n <= 2
 mutant quick sort src/cpu/sort_exchange.c 's/const uint64_t until = high ? min_u64(end, t->nlow) : middle;/const uint64_t until = high ? min_u64(end, t->nlow) : middle - (middle > start);/' 'exchange by threads: a misplaced key stays'
 mutant full sort src/cpu/sort_part_tmpl.h 's/left < LANES ? left : LANES, image/left < LANES ? left - (left == 1) : LANES, image/' 'AVX-512: exchange loses a key of the rest'
 mutant full sort src/cpu/sort_part_tmpl.h 's/= low - to <= FN(turn);/= low - to <= 2 * FN(turn);/' 'AVX-512: exchange writes where it has yet to read'
+mutant quick sort src/cpu/sort_few_tmpl.h 's/if (i == SORT_FEW_VALUES) return false;/if (i == SORT_FEW_VALUES) return true;/' 'AVX-512: keys of a value too many are lost'
+mutant full sort src/cpu/sort_few_tmpl.h 's/return at == n || FN(count_turn)/return true || FN(count_turn)/' 'AVX-512: the last keys of few values are not counted'
+mutant full sort src/cpu/sort_tmpl.h 's/(stays \&\& !alike)/(stays \&\& alike)/' 'equal keys change places with their values'
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 
 # ---- arguments and contexts ----

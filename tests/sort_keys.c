@@ -7,8 +7,9 @@
 #include "harness.h"
 #include "oracle.h"
 
-const char *const distribution_names[DISTRIBUTIONS] = {"random",  "sorted", "reversed",    "all equal", "few distinct", "shared digits",
-                                                       "special", "skewed", "one outlier", "even",      "even, one NaN"};
+const char *const distribution_names[DISTRIBUTIONS] = {"random",        "sorted",  "reversed",        "all equal",   "few distinct",
+                                                       "shared digits", "special", "skewed",          "one outlier", "even",
+                                                       "even, one NaN", "repeats", "falling, repeats"};
 
 /* Extremes; for floats NaNs of both signs, infinities, zeros of both signs. */
 static uint64_t special_key(upsweep_type type, uint64_t pick) {
@@ -42,6 +43,10 @@ static uint64_t make_key(struct rng *rng, upsweep_type type, enum distribution d
         return is_float(type) ? elem_of_float(type, (double)(int64_t)rng_next(rng) * 0x1p-63) : rng_next(rng);
     case EVEN_WITH_NAN:
         return i == n / 3 + 1 ? special_key(type, 5) : make_key(rng, type, EVEN, i, n);
+    case REPEATS: /* three or so of each */
+        return UINT64_C(0x9e3779b97f4a7c15) * rng_below(rng, n / 3 + 1);
+    case FALLING_REPEATS:
+        return make_key(rng, type, SORTED, (n - 1 - i) / 3 * 3, n);
     default:
         return rng_next(rng);
     }

@@ -16,6 +16,8 @@ enum distribution {
     OUTLIER,
     EVEN,
     EVEN_WITH_NAN,
+    REPEATS,
+    FALLING_REPEATS,
     DISTRIBUTIONS
 };
 

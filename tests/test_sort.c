@@ -221,6 +221,27 @@ static void test_crowds(void) {
     }
 }
 
+/* As many different keys as are counted, and one more, which may be the last of all; and keys of which only the last is different. */
+static void test_few_values(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F32, UPSWEEP_I64, UPSWEEP_F64};
+    static const uint32_t nvalues[] = {2, 3, 5, 15, 16, 17, 18};
+    for (unsigned i = 0; i < 56; i++) {
+        struct sort_case c = variant(i & 4 ? KEYS : KEYS_IN_PLACE, types[i % 4], 8200 + i % 3 * 7 + (i & 16 ? 60000 : 0), i);
+        uint64_t values[18];
+        struct rng rng = {i};
+        for (uint32_t k = 0; k < nvalues[i / 8]; k++) values[k] = rng_next(&rng);
+        void *keys = must_malloc(c.n * elem_size(c.type));
+        for (uint64_t k = 0; k < c.n; k++) {
+            const uint32_t known = nvalues[i / 8] - 1, pick = k == c.n - 1         ? known
+                                                              : rng_below(&rng, 3) ? 0
+                                                                                   : (uint32_t)rng_below(&rng, known);
+            elem_store(keys, k, c.type, values[pick]);
+        }
+        check_sort(&c, keys, "few values");
+        free(keys);
+    }
+}
+
 static void test_every_type_form_and_distribution(void) {
     static const uint64_t sizes[] = {300, 2100, 5000, 20000};
     unsigned i = 0;
@@ -301,6 +322,9 @@ static void test_big(void) {
                  {PAIRS, UPSWEEP_I64, FEW_DISTINCT},
                  {KEYS, UPSWEEP_U8, RANDOM},
                  {KEYS_IN_PLACE, UPSWEEP_U64, ALL_EQUAL},
+                 {KEYS, UPSWEEP_U32, REPEATS},
+                 {KEYS, UPSWEEP_F64, REPEATS},
+                 {KEYS_IN_PLACE, UPSWEEP_F32, FALLING_REPEATS},
                  {PAIRS_VALUES_IN_PLACE, UPSWEEP_I16, REVERSED}};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct sort_case c = variant(kinds[i].form, kinds[i].type, n, i);
@@ -340,6 +364,7 @@ int main(void) {
     test_merged_sizes();
     test_part_of_two();
     test_crowds();
+    test_few_values();
     test_every_type_form_and_distribution();
     test_block_edges();
     test_bit_ranges();

@@ -13,6 +13,7 @@ enum cpu_isa cpu_isa_best(void);
 const char *cpu_isa_wanted(void);
 bool cpu_isa_from_name(const char *name, enum cpu_isa *isa);
 const char *cpu_isa_name(enum cpu_isa isa);
+bool cpu_stores_wait(void); /* do stores that miss L1 hold up later ones? (an Intel) */
 void cpu_model_name(char *name, size_t nbytes);
 uint32_t cpu_hardware_threads(void);
 uint64_t cpu_memory_nbytes(void);

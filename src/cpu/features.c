@@ -32,6 +32,15 @@ static enum cpu_isa isa_of_machine(void) {
 #endif
 }
 
+bool cpu_stores_wait(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_is("intel") != 0;
+#else
+    return false;
+#endif
+}
+
 const char *cpu_isa_name(enum cpu_isa isa) { return isa_names[isa]; }
 
 const char *cpu_isa_wanted(void) {

@@ -18,6 +18,7 @@
  *
  * Few keys alone, and any number of them if the caller would rather save memory, are sorted where they lie, by halves (sort_exchange.c);
  * up to 8 KiB of them, with AVX-512, at once by networks (sort_network.c).
+ * So are keys that a sample shows to be skewed or to repeat; a handful of different ones are counted (sort_few_tmpl.h).
  * Values of 4 and 8 bytes move with their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c).
  * Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010;
  * Axtmann et al., In-place parallel super scalar samplesort, 2017 (blocks instead of counts).
@@ -185,7 +186,7 @@ static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct so
         .kernel = sort_kernel_of(isa, key_nbytes, 0), .vector = sort_vector_of(isa, key_nbytes), .image = *image};
     const struct sort_arrays from = {(unsigned char *)args->keys_in, NULL};
     if (buckets == NULL || args->lo_bit != 0 || args->hi_bit != 8 * key_nbytes) return NULL;
-    return args->n >= SORT_PAIRS_SAMPLED && sort_spread_of(&keys_alone, &from, 0, args->n) <= SORT_SKEWED ? NULL : buckets;
+    return args->n >= SORT_PAIRS_SAMPLED && sort_spreads_of(&keys_alone, &from, 0, args->n).by_digit <= SORT_SKEWED ? NULL : buckets;
 }
 
 static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
@@ -233,6 +234,7 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
                              .benches = vector == NULL ? scratch + plan.benches : NULL,
                              .bench_nbytes = plan.bench_nbytes,
                              .ntasks = plan.ntasks};
+    if (s.ntasks == 1 && sort_if_few(&s, args->n)) return;
     const bool asks = !args->low_memory && args->n > SORT_EXCHANGE_UNASKED_NBYTES / key_nbytes;
     if (asks && sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit)) return;
     if (args->keys_out != args->keys_in) memcpy(args->keys_out, args->keys_in, (size_t)args->n * key_nbytes);

@@ -23,8 +23,8 @@
 
 #include "sort_kernels.h"
 
-enum { SAMPLE = 15, WORST_SHARE = 16, PARTS_A_TASK = 8, PARTS_MAX = 64 };
-enum { LARGE_SAMPLE = 128, SKEWED_RUN = 12, SKEWED_BITS = 10, FEW_DISTINCT = 100 };
+enum { SAMPLE = 15, SAMPLE_FEW = 10, WORST_SHARE = 16, PARTS_A_TASK = 8, PARTS_MAX = 64 };
+enum { LARGE_SAMPLE = 128, SKEWED_RUN = 6, SKEWED_BITS = 8, LINE_RUN = 12 };
 
 /* Keys [begin, begin + n) of the output, whose images are between two bounds. */
 struct part {
@@ -157,15 +157,28 @@ static void take_sample(const struct sorter *s, const struct sort_arrays *sample
     sort_leaf(s, sample, 0, nsamples, NULL);
 }
 
-/* Notes whether a neighbour of it is the same. */
-static uint64_t median_of_sample(const struct sorter *s, struct part *p) {
+/* Of a few keys among n. */
+struct small_sample {
+    uint64_t median;
+    bool repeats; /* the median has a neighbour that is the same */
+    bool few;     /* there seem to be so few values that they can be counted */
+};
+
+static struct small_sample small_sample_of(const struct sorter *s, const unsigned char *keys, uint64_t n) {
     unsigned char room[SAMPLE * sizeof(uint64_t)];
     const struct sort_arrays sample = {room, NULL};
-    take_sample(s, &sample, keys_of(s, p->begin), p->n, SAMPLE);
-    const uint64_t median = s->kernel->image_at(&sample, &s->image, SAMPLE / 2);
-    p->repeats |= s->kernel->image_at(&sample, &s->image, SAMPLE / 2 - 1) == median;
-    p->repeats |= s->kernel->image_at(&sample, &s->image, SAMPLE / 2 + 1) == median;
-    return median;
+    take_sample(s, &sample, keys, n, SAMPLE);
+    uint64_t images[SAMPLE];
+    for (uint32_t i = 0; i < SAMPLE; i++) images[i] = s->kernel->image_at(&sample, &s->image, i);
+    uint32_t nvalues = 1;
+    for (uint32_t i = 1; i < SAMPLE; i++) nvalues += images[i] != images[i - 1];
+    const uint64_t median = images[SAMPLE / 2];
+    return (struct small_sample){median, images[SAMPLE / 2 - 1] == median || images[SAMPLE / 2 + 1] == median, nvalues <= SAMPLE_FEW};
+}
+
+bool sort_if_few(const struct sorter *s, uint64_t n) {
+    if (s->vector == NULL || !small_sample_of(s, s->in.keys, n).few) return false;
+    return s->vector->few(s->out.keys, s->in.keys, n, &s->image);
 }
 
 /* The images of keys of 4 or 8 bytes; as sort_kernel's image_at(), which is a call for each. */
@@ -182,42 +195,51 @@ static void images_of(uint64_t *images, const unsigned char *keys, uint32_t nkey
     }
 }
 
-/* A digit divides badly if a bucket of a thousand has a tenth of the keys; and if there are few keys but often (256 distinct ones leave
- * about 100 in the sample), halves are quicker. */
-enum sort_spread sort_spread_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
-    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
-    const struct sort_arrays sample = {room, NULL};
-    take_sample(s, &sample, from->keys + begin * s->kernel->item_nbytes, n, LARGE_SAMPLE);
-    uint64_t images[LARGE_SAMPLE];
-    images_of(images, sample.keys, LARGE_SAMPLE, s->kernel->item_nbytes, &s->image);
+/* Of images, in order. A digit of eight bits divides badly if a bucket has a twentieth of the keys, as of floats with some twenty
+ * exponents; and if any two of the sample are equal (of 8000 different keys two would be), halves are quicker. */
+static enum sort_spread digit_spread(const uint64_t images[LARGE_SAMPLE]) {
     const uint64_t differ = images[0] ^ images[LARGE_SAMPLE - 1];
     const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SKEWED_BITS ? top - SKEWED_BITS : 0;
-    uint32_t nruns = 0, ndistinct = 1;
+    uint32_t nruns = 0, nequal = 0;
     for (uint32_t i = 1; i < LARGE_SAMPLE; i++) {
-        ndistinct += images[i] != images[i - 1];
+        nequal += images[i] == images[i - 1];
         nruns += i >= SKEWED_RUN && images[i] >> shift == images[i - SKEWED_RUN] >> shift;
     }
-    if (ndistinct < FEW_DISTINCT) return SORT_FEW;
+    if (nequal > 0) return SORT_FEW;
     if (nruns > 0) return SORT_SKEWED;
     uint64_t least = UINT64_MAX;
     for (uint32_t i = LARGE_SAMPLE / 2; i < LARGE_SAMPLE; i++) least = min_u64(least, images[i] - images[i - LARGE_SAMPLE / 2]);
     return least < sort_low_bits(top) / 16 * SORT_EVEN_HALF ? SORT_UNEVEN : SORT_EVEN;
 }
 
-enum sort_spread sort_line_spread(const struct sorter *s, uint64_t n) {
+struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
     unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
     const struct sort_arrays sample = {room, NULL};
-    take_sample(s, &sample, s->in.keys, n, LARGE_SAMPLE);
-    return s->kernel->line_spread(&sample, LARGE_SAMPLE, SKEWED_RUN);
+    take_sample(s, &sample, from->keys + begin * s->kernel->item_nbytes, n, LARGE_SAMPLE);
+    uint64_t images[LARGE_SAMPLE];
+    images_of(images, sample.keys, LARGE_SAMPLE, s->kernel->item_nbytes, &s->image);
+    const bool floats = s->kernel->line_spread != NULL && s->image.when_negative != 0;
+    return (struct sort_spreads){digit_spread(images), floats ? s->kernel->line_spread(&sample, LARGE_SAMPLE, LINE_RUN) : SORT_SKEWED};
+}
+
+/* Sorts a part of few different values; false if there are more. */
+static bool count_part(const struct sorter *s, const struct part *p) {
+    return s->vector != NULL && s->vector->few(keys_of(s, p->begin), keys_of(s, p->begin), p->n, &s->image);
 }
 
 static uint64_t divide(const struct sorter *s, const struct part *p, uint64_t divider, struct together *t) {
     return t != NULL ? exchange_together(t, p->begin, p->n, divider) : exchange(s, p->begin, p->n, divider);
 }
 
-/* Divides a part in two: returns the lower one; the other becomes *p. Either may be empty. */
+/* Divides a part in two: returns the lower one; the other becomes *p. Either may be empty, and both are if the part is sorted already. */
 static struct part halve(const struct sorter *s, struct part *p, struct together *t) {
-    uint64_t divider = p->by_sample ? median_of_sample(s, p) : p->least + (p->greatest - p->least) / 2 + 1;
+    uint64_t divider = p->least + (p->greatest - p->least) / 2 + 1;
+    if (p->by_sample) {
+        const struct small_sample sample = small_sample_of(s, keys_of(s, p->begin), p->n);
+        if (sample.few && t == NULL && count_part(s, p)) return (struct part){.n = p->n = 0};
+        p->repeats |= sample.repeats;
+        divider = sample.median;
+    }
     uint64_t nlow = divider == p->least ? 0 : divide(s, p, divider, t);
     if (p->by_sample && nlow == 0) { /* the median is the least key */
         p->least = divider;
@@ -274,13 +296,13 @@ static struct sorter exchanger(const struct sorter *s) {
 
 void sort_exchange(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample) {
     const struct sorter own = exchanger(s);
-    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, by_sample}, NULL, 0);
+    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, false}, NULL, 0);
 }
 
 void sort_exchange_together(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample, void *scratch) {
     const struct sorter own = exchanger(s);
     struct together t = {.s = &own, .parts = scratch, .large = max_u64(n / (PARTS_A_TASK * (uint64_t)s->ntasks), own.leaf_items)};
     t.nlow_of = (uint64_t *)(void *)(t.parts + PARTS_MAX * s->ntasks);
-    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, by_sample}, &t, 0);
+    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, false}, &t, 0);
     cpu_run(s->ctx, parts_task, &t, s->ntasks);
 }

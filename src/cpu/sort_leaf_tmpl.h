@@ -241,19 +241,11 @@ static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying)
 }
 
 #ifdef REAL
-/* The same for floats, by value. False, with nothing written, if that is not possible. */
+/* The same for floats, by value, in slots. False, with nothing written, if that is not possible. */
 static bool FN(leaf_by_line)(const struct sort_leaf *leaf) {
-    const uint32_t bits = sort_network_bits(leaf->source.n), nbuckets = 1u << bits;
-    uint32_t *bounds = leaf->table;
+    const uint32_t bits = sort_network_bits(leaf->source.n);
     struct sort_line line;
-    if (leaf->table_items < nbuckets + 1 || !FN(source_line)(leaf, bits, &line)) return false;
-    if (FN(line_by_slots)(leaf, &line, bits)) return true;
-    bounds[0] = 0;
-    FN(count_by_line)(leaf, &line, bits, bounds + 1);
-    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, FN(bucket_most));
-    FN(spread_by_line)(leaf, &line, bounds + 1);
-    FN(finish_buckets)(leaf, bounds, nbuckets, nbig);
-    return true;
+    return FN(source_line)(leaf, bits, &line) && FN(line_by_slots)(leaf, &line, bits);
 }
 #endif
 

@@ -94,31 +94,3 @@ static bool FN(source_line)(const struct sort_leaf *leaf, uint32_t bits, struct 
     }
     return FN(line_between)(line, least, greatest, &leaf->image, bits);
 }
-
-static void FN(count_by_line)(const struct sort_leaf *leaf, const struct sort_line *line, uint32_t bits, uint32_t *counts) {
-    struct sort_reader reader = {.source = &leaf->source};
-    struct sort_piece piece;
-    int32_t digits[FN(stretch)];
-    memset(counts, 0, sizeof *counts << bits);
-    while (sort_next_piece(&reader, sizeof(FN(item)), &piece)) {
-        for (uint32_t at = 0; at < piece.n; at += FN(stretch)) {
-            const uint32_t n = piece.n - at < FN(stretch) ? piece.n - at : FN(stretch);
-            FN(line_digits)(digits, &piece.from, piece.begin + at, n, line);
-            UNROLLED for (uint32_t i = 0; i < n; i++) counts[digits[i]]++;
-        }
-    }
-}
-
-static void FN(spread_by_line)(const struct sort_leaf *leaf, const struct sort_line *line, uint32_t *next) {
-    struct sort_reader reader = {.source = &leaf->source};
-    struct sort_piece piece;
-    int32_t digits[FN(stretch)];
-    KEY *area = (KEY *)(void *)leaf->area;
-    while (sort_next_piece(&reader, sizeof(FN(item)), &piece)) {
-        for (uint32_t at = 0; at < piece.n; at += FN(stretch)) {
-            const uint32_t n = piece.n - at < FN(stretch) ? piece.n - at : FN(stretch);
-            FN(line_digits)(digits, &piece.from, piece.begin + at, n, line);
-            UNROLLED for (uint32_t i = 0; i < n; i++) area[next[digits[i]]++] = FN(key_at)(&piece.from, &leaf->image, piece.begin + at + i);
-        }
-    }
-}

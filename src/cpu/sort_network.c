@@ -13,6 +13,8 @@
  *
  * part: keys below a divider are brought before the others, in place, by eights (sort_part_tmpl.h).
  *
+ * few: keys of few different values are counted (sort_few_tmpl.h).
+ *
  * pairs: the columns are tags, keys with their places, and say afterwards where keys and values go (sort_pairs_tmpl.h).
  *
  * No branch depends on a key. Cost of buckets: about 3 instructions a key of half-filled ones, where insertion has a misprediction a
@@ -146,6 +148,8 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LOAD_U8(at)             _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(at)))
 #define SUBTRACT(a, b)          _mm512_sub_epi32(a, b)
 #define BELOW(a, b)             _mm512_cmplt_epu32_mask(a, b)
+#define UNEQUAL(mask, a, b)     _mm512_mask_cmpneq_epu32_mask(mask, a, b)
+#define ADD_ONE(v, mask)        _mm512_mask_sub_epi32(v, mask, v, SPLAT(-1))
 #define GROUP                   __m256i
 #define GROUP_OF(v, i)          ((i) == 0 ? _mm512_castsi512_si256(v) : _mm512_extracti64x4_epi64(v, 1))
 #define STORE_GROUP(at, v)      _mm256_storeu_si256((__m256i *)(void *)(at), v)
@@ -178,6 +182,8 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LOAD_U8(at)             _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(at)))
 #define SUBTRACT(a, b)          _mm512_sub_epi64(a, b)
 #define BELOW(a, b)             _mm512_cmplt_epu64_mask(a, b)
+#define UNEQUAL(mask, a, b)     _mm512_mask_cmpneq_epu64_mask(mask, a, b)
+#define ADD_ONE(v, mask)        _mm512_mask_sub_epi64(v, mask, v, SPLAT(-1))
 #define GROUP                   __m512i
 #define GROUP_OF(v, i)          (v)
 #define STORE_GROUP(at, v)      _mm512_storeu_si512(at, v)

@@ -201,7 +201,9 @@ TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const 
 
 #include "sort_part_tmpl.h"
 
-static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), FN(sort_slots), FN(part)};
+#include "sort_few_tmpl.h"
+
+static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), FN(sort_slots), FN(part), FN(sort_few_values)};
 
 #undef KEY
 #undef FN
@@ -224,6 +226,8 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), 
 #undef LOAD_U8
 #undef SUBTRACT
 #undef BELOW
+#undef UNEQUAL
+#undef ADD_ONE
 #undef MERGED_2
 #undef MERGED_4
 #undef MERGED_8

@@ -11,23 +11,16 @@
 struct bucket {
     uint64_t begin, end;
     uint32_t lo, hi, level;
+    struct sort_spreads spreads; /* once it has been looked at */
 };
 
 static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) { return (void *)(s->benches + task * s->bench_nbytes); }
 
 static const struct sort_arrays *source_of(const struct sorter *s, const struct bucket *b) { return b->level == 0 ? &s->in : &s->out; }
 
-/* By value, for floats that are sorted whole and alone; what a split has left together is even enough. */
-static enum sort_spread line_spread_of(const struct sorter *s, const struct bucket *b) {
-    if (s->vector == NULL || s->kernel->line == NULL || s->image.when_negative == 0) return SORT_SKEWED;
-    return b->level > 0 ? SORT_EVEN : sort_line_spread(s, b->end);
-}
-
-/* spread: of the keys by digit. */
-static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task,
-                      enum sort_spread spread) {
+static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task) {
     struct sort_bench *bench = bench_of(s, task);
-    const enum sort_spread line_spread = line_spread_of(s, b);
+    const bool by_line = b->spreads.by_line != SORT_SKEWED;
     const struct sort_leaf leaf = {.source = *source,
                                    .to = s->out,
                                    .begin = b->begin,
@@ -37,8 +30,8 @@ static void sort_leaf(const struct sorter *s, const struct bucket *b, const stru
                                    .area_nbytes = s->bench_nbytes - sizeof *bench,
                                    .table = (uint32_t *)(void *)(s->tables + task * s->table_nbytes),
                                    .table_items = s->table_nbytes / sizeof(uint32_t),
-                                   .by_line = line_spread != SORT_SKEWED,
-                                   .in_slots = (line_spread != SORT_SKEWED ? line_spread : spread) == SORT_EVEN,
+                                   .by_line = by_line,
+                                   .in_slots = (by_line ? b->spreads.by_line : b->spreads.by_digit) == SORT_EVEN,
                                    .vector = s->vector,
                                    .pair_buckets = s->pair_buckets,
                                    .sorter = s};
@@ -183,12 +176,16 @@ static bool split_by_digit(struct split_job *job, const struct bucket *b) {
  * was sorted instead. */
 static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks, struct bucket *sub) {
     struct split_job job = job_of(s, b, task, ntasks);
-    const bool by_line = b->level == 0 && line_spread_of(s, b) != SORT_SKEWED && split_by_line(&job, b);
+    const bool by_line = b->level == 0 && b->spreads.by_line != SORT_SKEWED && split_by_line(&job, b);
     if (!by_line && (b->lo == b->hi || !split_by_digit(&job, b))) {
         run_tasks(&job, copy_task);
         return 0;
     }
-    *sub = (struct bucket){.lo = b->lo, .hi = job.split.shift, .level = b->level + 1};
+    const bool floats = s->vector != NULL && s->kernel->line != NULL && s->image.when_negative != 0;
+    *sub = (struct bucket){.lo = b->lo,
+                           .hi = job.split.shift,
+                           .level = b->level + 1,
+                           .spreads = {SORT_EVEN, floats ? SORT_EVEN : SORT_SKEWED}}; /* what lies together now is even enough */
     uint64_t *bounds = bench_of(s, task)->bounds[b->level];
     bounds[0] = b->begin;
     for (uint32_t d = 0; d < 1u << job.split.bits; d++) {
@@ -198,12 +195,10 @@ static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uin
     return 1u << job.split.bits;
 }
 
-/* The whole input, if it is in order or in the opposite one, in one pass; false if it is neither, or if its first keys are all the same:
- * whether all are is found out soon enough. */
+/* The whole input, if it is in order or in the opposite one, in one pass; false if it is in neither. */
 static bool sort_ordered(const struct sorter *s, const struct bucket *b) {
     struct split_job job = job_of(s, b, 0, s->ntasks);
     const uint64_t sample = min_u64(b->end, SORT_ORDER_SAMPLE);
-    if ((s->kernel->varying(&s->in, &s->image, 0, sample, 1) & job.mask) == 0) return false;
     if (s->kernel->order(&s->in, &s->image, 0, sample, job.mask) == SORT_MIXED) return false;
     atomic_init(&job.orders, 0);
     run_tasks(&job, order_task);
@@ -217,30 +212,36 @@ static bool sort_ordered(const struct sorter *s, const struct bucket *b) {
     return true;
 }
 
-/* By digit. */
-static enum sort_spread spread_of(const struct sorter *s, const struct bucket *b) {
+/* By a sample, if there is vector code that has the choice. */
+static struct sort_spreads spreads_of(const struct sorter *s, const struct bucket *b) {
     const uint64_t n = b->end - b->begin;
-    if (s->vector == NULL || n <= sort_group_items(s->vector, s->kernel->item_nbytes)) return SORT_UNEVEN;
-    return sort_spread_of(s, source_of(s, b), b->begin, n);
+    if (s->vector == NULL || n <= sort_group_items(s->vector, s->kernel->item_nbytes))
+        return (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
+    const struct sort_spreads spreads = sort_spreads_of(s, source_of(s, b), b->begin, n);
+    return b->level == 0 ? spreads : (struct sort_spreads){spreads.by_digit, b->spreads.by_line};
 }
 
-/* Do vectors exchange such keys quicker? Floats that are skewed by digit may be spread by value; a single leaf of 32-bit ones only if they
- * are even, else it takes an eighth longer. */
-static bool is_skewed(const struct sorter *s, const struct bucket *b, enum sort_spread spread) {
-    if (spread != SORT_SKEWED || b->level > 0) return spread <= SORT_SKEWED;
-    const bool small = b->end <= s->leaf_items && s->kernel->item_nbytes == sizeof(float);
-    return line_spread_of(s, b) < (small ? SORT_EVEN : SORT_UNEVEN);
+/* Do vectors exchange such keys quicker? Floats that are skewed by digit may be spread by value. A single leaf has to be even, or it takes
+ * up to a third longer; but not one of 64-bit keys by digit. */
+static bool is_skewed(const struct sorter *s, const struct bucket *b) {
+    const struct sort_spreads spreads = b->spreads;
+    if (s->vector == NULL) return false;
+    if (spreads.by_digit == SORT_FEW) return true;
+    const bool by_line = b->level == 0 && spreads.by_line != SORT_SKEWED, leaf = b->level == 0 && b->end <= s->leaf_items;
+    const bool even = leaf && (by_line || s->kernel->item_nbytes == sizeof(uint32_t));
+    return (by_line ? spreads.by_line : spreads.by_digit) < (even ? SORT_EVEN : SORT_UNEVEN);
 }
 
 /* Skewed keys that vectors can exchange: by that; a digit would leave most of them together, one waiting for the other. */
 static void sort_skewed(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks) {
     const uint64_t n = b->end - b->begin;
+    const bool by_sample = b->spreads.by_digit == SORT_FEW;
     struct split_job job = job_of(s, b, task, ntasks);
     run_tasks(&job, copy_task);
     if (ntasks > 1)
-        sort_exchange_together(s, b->begin, n, true, s->logs); /* logs are larger, and not in use */
+        sort_exchange_together(s, b->begin, n, by_sample, s->logs); /* logs are larger, and not in use */
     else
-        sort_exchange(s, b->begin, n, true);
+        sort_exchange(s, b->begin, n, by_sample);
 }
 
 /* ---- buckets to threads ------------------------------------------------------------------------------------------------------ */
@@ -256,19 +257,19 @@ static void finish_bucket(const struct sorter *s, struct bucket *sub, const uint
     if (n > s->leaf_items)
         s->kernel->unload(&s->out, sub->begin, &source);
     else if (n > 0)
-        sort_leaf(s, sub, &source, task, SORT_EVEN);
+        sort_leaf(s, sub, &source, task);
 }
 
-static void sort_serially(const struct sorter *s, const struct bucket *b, uint32_t task) {
+static void sort_serially(const struct sorter *s, struct bucket *b, uint32_t task) {
     const uint64_t leaf_items = s->leaf_items;
-    const enum sort_spread spread = spread_of(s, b);
-    if (is_skewed(s, b, spread)) {
+    b->spreads = spreads_of(s, b);
+    if (is_skewed(s, b)) {
         sort_skewed(s, b, task, 1);
         return;
     }
     if (b->end - b->begin <= leaf_items) {
         const struct sort_source source = {.arrays = *source_of(s, b), .begin = b->begin, .n = (uint32_t)(b->end - b->begin)};
-        sort_leaf(s, b, &source, task, spread);
+        sort_leaf(s, b, &source, task);
         return;
     }
     struct bucket sub;
@@ -314,9 +315,10 @@ static void bucket_task(void *arg, uint32_t task) {
     }
 }
 
-static void sort_in_parallel(const struct sorter *s, const struct bucket *b) {
+static void sort_in_parallel(const struct sorter *s, struct bucket *b) {
     struct bucket_job job = {.s = s, .bounds = bench_of(s, 0)->bounds[b->level]};
-    if (is_skewed(s, b, spread_of(s, b))) {
+    b->spreads = spreads_of(s, b);
+    if (is_skewed(s, b)) {
         sort_skewed(s, b, 0, s->ntasks);
         return;
     }
@@ -345,12 +347,13 @@ static void open_logs(const struct sorter *s) {
 }
 
 bool sort_if_in_order(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi) {
-    const struct bucket whole = {0, n, lo, hi, 0};
+    const struct bucket whole = {.end = n, .lo = lo, .hi = hi};
     return n >= SORT_ORDER_SAMPLE && sort_ordered(s, &whole);
 }
 
 void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi) {
-    const struct bucket whole = {0, n, lo, hi, 0};
+    struct bucket whole = {.end = n, .lo = lo, .hi = hi};
+    if (s->ntasks == 1 && sort_if_few(s, n)) return;
     if (sort_if_in_order(s, n, lo, hi)) return;
     open_logs(s);
     if (s->ntasks > 1)

@@ -7,13 +7,14 @@
  *
  * The list is sorted by itself; its keys then stand in the order of the buckets. Cost: one read, where counting needs two, and a count of
  * a byte a bucket, which L1 can hold; the area is half empty, though. Evenly spread keys spill one in a thousand or less; if one in 32 is
- * spilled, the leaf is left as it was, and counted. */
+ * spilled, the leaf goes by halves. */
 
 struct FN(slots) {
     KEY *places;     /* [nbuckets][SORT_NETWORK_KEYS] */
     uint8_t *counts; /* [nbuckets], spilled keys included */
     KEY *spilled;    /* [most] */
     uint32_t nspilled, most;
+    bool ahead; /* places are asked for */
 };
 
 /* False if there is no room, or if a bucket has more than its count can tell. */
@@ -26,12 +27,13 @@ static __attribute__((noinline)) bool FN(spill)(struct FN(slots) * slots, KEY ke
 /* Of evenly spread keys this is seldom the case. */
 #define FULL(count) __builtin_expect((count) >= SORT_NETWORK_KEYS, 0)
 
-/* False if too many are spilled. */
-static bool FN(fill_slots)(struct FN(slots) * slots, const KEY *images, const int32_t *digits, uint32_t n) {
+/* False if too many are spilled. ahead: asks for the places of later keys; there are SORT_SLOTS_AHEAD more digits, of no meaning, then. */
+ALWAYS_INLINE bool FN(fill_slots)(struct FN(slots) * slots, const KEY *images, const int32_t *digits, uint32_t n, bool ahead) {
     KEY *const places = slots->places;
     uint8_t *const counts = slots->counts;
     UNROLLED for (uint32_t i = 0; i < n; i++) {
         const uint32_t d = (uint32_t)digits[i], count = counts[d];
+        if (ahead) __builtin_prefetch(places + (uint32_t)digits[i + SORT_SLOTS_AHEAD] * SORT_NETWORK_KEYS, 1);
         if (FULL(count) && !FN(spill)(slots, images[i], count)) return false;
         if (!FULL(count)) places[d * SORT_NETWORK_KEYS + count] = images[i];
         counts[d] = (uint8_t)(count + 1);
@@ -39,11 +41,15 @@ static bool FN(fill_slots)(struct FN(slots) * slots, const KEY *images, const in
     return true;
 }
 
+static __attribute__((noinline)) bool FN(fill_slots_ahead)(struct FN(slots) * slots, const KEY *images, const int32_t *digits, uint32_t n) {
+    return FN(fill_slots)(slots, images, digits, n, true);
+}
+
 /* line: NULL to go by digit. */
 ALWAYS_INLINE bool FN(piece_to_slots)(struct FN(slots) * slots, struct sort_piece piece, struct sort_image image, uint32_t shift,
                                       uint32_t mask, const struct sort_line *line) {
     KEY images[FN(stretch)];
-    int32_t digits[FN(stretch)];
+    int32_t digits[FN(stretch) + SORT_SLOTS_AHEAD];
     for (uint32_t at = 0; at < piece.n; at += FN(stretch)) {
         const uint32_t n = piece.n - at < FN(stretch) ? piece.n - at : FN(stretch);
         FN(prefetch)(&piece.from, piece.begin + at, piece.begin + piece.n);
@@ -52,7 +58,9 @@ ALWAYS_INLINE bool FN(piece_to_slots)(struct FN(slots) * slots, struct sort_piec
             FN(line_digits)(digits, &piece.from, piece.begin + at, n, line);
         else
             for (uint32_t i = 0; i < n; i++) digits[i] = (int32_t)FN(digit)(images[i], shift, mask);
-        if (!FN(fill_slots)(slots, images, digits, n)) return false;
+        memset(digits + n, 0, SORT_SLOTS_AHEAD * sizeof *digits);
+        if (!(slots->ahead ? FN(fill_slots_ahead)(slots, images, digits, n) : FN(fill_slots)(slots, images, digits, n, false)))
+            return false;
     }
     return true;
 }
@@ -64,7 +72,7 @@ static bool FN(open_slots)(struct FN(slots) * slots, const struct sort_leaf *lea
     if (!leaf->in_slots) return false;
     if ((nplaces + most) * sizeof(KEY) > leaf->area_nbytes || UINT64_C(1) << bits > leaf->table_items * sizeof *leaf->table) return false;
     KEY *const places = (KEY *)(void *)leaf->area;
-    *slots = (struct FN(slots)){places, (uint8_t *)leaf->table, places + nplaces, 0, (uint32_t)most};
+    *slots = (struct FN(slots)){places, (uint8_t *)leaf->table, places + nplaces, 0, (uint32_t)most, cpu_stores_wait()};
     memset(slots->counts, 0, (size_t)1 << bits);
     return true;
 }
@@ -81,7 +89,13 @@ static void FN(finish_slots)(const struct sort_leaf *leaf, const struct FN(slots
                         &leaf->image);
 }
 
-/* Keys sorted whole, which differ in bits `varying` at most. False, with nothing written, if it is better to count them. */
+/* Too many keys are spilled: they lie unevenly, or are few and often; halves are quicker than a second read and long buckets. */
+static void FN(leaf_by_exchange)(const struct sort_leaf *leaf) {
+    FN(copy_source)(leaf);
+    sort_exchange(leaf->sorter, leaf->begin, leaf->source.n, true);
+}
+
+/* Keys sorted whole, which differ in bits `varying` at most. False, with nothing written, if there is no room for slots. */
 static bool FN(leaf_by_slots)(const struct sort_leaf *leaf, uint64_t varying) {
     const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
     const uint32_t shift = digits.high_shift, mask = (1u << digits.high_bits) - 1;
@@ -92,8 +106,10 @@ static bool FN(leaf_by_slots)(const struct sort_leaf *leaf, uint64_t varying) {
     if (digits.high_bits < sort_network_bits(leaf->source.n) || !FN(open_slots)(&slots, leaf, digits.high_bits)) return false;
     while (sort_next_piece(&reader, sizeof(KEY), &piece)) {
         if (leaf->image.when_negative == 0 ? !FN(piece_to_slots)(&slots, piece, no_float, shift, mask, NULL)
-                                           : !FN(piece_to_slots)(&slots, piece, leaf->image, shift, mask, NULL))
-            return false;
+                                           : !FN(piece_to_slots)(&slots, piece, leaf->image, shift, mask, NULL)) {
+            FN(leaf_by_exchange)(leaf);
+            return true;
+        }
     }
     FN(finish_slots)(leaf, &slots, digits.high_bits);
     return true;
@@ -106,7 +122,10 @@ static bool FN(line_by_slots)(const struct sort_leaf *leaf, const struct sort_li
     struct FN(slots) slots;
     if (!FN(open_slots)(&slots, leaf, bits)) return false;
     while (sort_next_piece(&reader, sizeof(KEY), &piece)) {
-        if (!FN(piece_to_slots)(&slots, piece, leaf->image, 0, 0, line)) return false;
+        if (!FN(piece_to_slots)(&slots, piece, leaf->image, 0, 0, line)) {
+            FN(leaf_by_exchange)(leaf);
+            return true;
+        }
     }
     FN(finish_slots)(leaf, &slots, bits);
     return true;

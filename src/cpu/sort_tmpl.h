@@ -114,9 +114,11 @@ static uint64_t FN(varying)(const struct sort_arrays *from, const struct sort_im
     return varying;
 }
 
-/* Pairs out of order in [begin, end): a stretch at a time, without a branch a key; random keys are found out in the first. */
+/* Pairs out of order in [begin, end): a stretch at a time, without a branch a key; random keys are found out in the first. Equal keys may
+ * change places if that is all there is to them. */
 static enum sort_order FN(order)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end,
                                  uint64_t mask) {
+    const bool alike = VALUE_NBYTES == 0 && (KEY)mask == (KEY)-1;
     KEY rises = 0, falls = 0, stays = 0; /* as wide as keys, so that vectors hold them */
     for (uint64_t i = begin; i + 1 < end;) {
         const uint64_t until = end - 1 - i < SORT_ORDER_SAMPLE ? end - 1 : i + SORT_ORDER_SAMPLE;
@@ -126,7 +128,7 @@ static enum sort_order FN(order)(const struct sort_arrays *from, const struct so
             falls = (KEY)(falls | (a > b));
             stays = (KEY)(stays | (a == b));
         }
-        if (falls && (rises || stays)) return SORT_MIXED;
+        if (falls && (rises || (stays && !alike))) return SORT_MIXED;
     }
     return falls ? SORT_DESCENDING : SORT_ASCENDING;
 }
