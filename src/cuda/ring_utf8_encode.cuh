@@ -9,8 +9,7 @@
  * removed. What is ill-formed becomes U+FFFD or nothing in registers. What is left, chunks at the ends of the text, and strict ones with
  * errors: any, unit by unit with a mask of those that count (utf8_encode.cuh).
  *
- * Aggregates are as in the look-back pass, so strict conversion works alike: what lies behind an ill-formed unit counts nothing.
- * Cost: every unit in once, every byte out once. */
+ * Strict: as in the look-back pass, what lies behind an ill-formed unit counts nothing. Cost: every unit in once, every byte out once. */
 #ifndef UPSWEEP_CUDA_RING_UTF8_ENCODE_CUH
 #define UPSWEEP_CUDA_RING_UTF8_ENCODE_CUH
 
@@ -44,15 +43,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
                               QUEUED = STAGES - SLOTS - 1;
     struct Queue : RingQueue<WORK_NBYTES, QUEUED> {
-        unsigned expecting, mending; /* count_utf16() */
-        __device__ __forceinline__ explicit Queue(unsigned char *s_memory)
-            : RingQueue<WORK_NBYTES, QUEUED>(s_memory), expecting(0), mending(0) {}
+        unsigned expecting = 0, mending = 0, pairing = 0; /* count_utf16() */
+        using RingQueue<WORK_NBYTES, QUEUED>::RingQueue;
     };
     static constexpr bool LEAVES = true, CONVERTS = true;
     static_assert(WORK_NBYTES >= RING_QUEUE_FIRST + RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits");
     static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
-    enum { EXPECTED = 8 };
+    enum { EXPECTED = 8, PAIRED = 2 };
     enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, SOME_REMOVED, ANY };
     struct Local {
         Utf8Runs x;
@@ -99,16 +97,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
 
     /* ---- chunks of any kind: unit by unit, with masks ---- */
 
-    /* What a chunk's units that are ill-formed come to, for the report. */
+    /* What a chunk's units that are ill-formed come to, for the report. least: the first one, if it may be that of all. */
     static __device__ __forceinline__ void hand_in_bad(uint32_t number, uint32_t least, uint64_t first, int lane) {
         RingUtf8Found &found = ring_utf8_found();
-        uint32_t sums[1] = {number}, first_bad[1] = {least};
-        warp_fold_rows<Add<uint32_t>>(sums);
-        warp_fold_rows<Min<uint32_t>>(first_bad);
-        if (lane != 0 || sums[0] == 0) return;
-        atomicAdd(&found.bad_sequences, sums[0]);
-        atomicAdd(&found.bad_units, sums[0]);
-        atomicMin(&found.error_at, (unsigned long long)(first + first_bad[0]));
+        const uint32_t sum = __reduce_add_sync(ALL_LANES, number), first_bad = __reduce_min_sync(ALL_LANES, least);
+        if (lane != 0 || sum == 0) return;
+        atomicAdd(&found.bad_sequences, sum);
+        atomicAdd(&found.bad_units, sum);
+        if (first_bad != UINT32_MAX) atomicMin(&found.error_at, (unsigned long long)(first + first_bad));
     }
 
     static __device__ __forceinline__ uint4 load(const Args &args, const uint4 *chunk, unsigned run, unsigned half, int lane) {
@@ -225,13 +221,24 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return count_up_to_2<8>(x, lane);
     }
 
+    /* Replaces or removes surrogates that are in no pairs. Asks first whether all are, and if not, not so of the next PAIRED chunks. */
+    static __device__ __forceinline__ uint32_t mend(const Args &args, const uint4 *chunk, Local &local, unsigned &pairing, int lane) {
+        if (pairing == 0) {
+            const uint32_t number = mend_lone_surrogates(local.x, local.around, !args.replace, lane);
+            if (!__any_sync(ALL_LANES, number == UINT32_MAX)) return number;
+            load_runs(args, chunk, local.x, lane);
+        }
+        pairing = pairing == 0 ? PAIRED : pairing - 1;
+        return mend_surrogates(local.x, local.around, !args.replace, lane);
+    }
+
     /* With surrogates that may be in no pairs. */
-    static __device__ __forceinline__ Value count_mended(const Args &args, const uint4 *chunk, RingPlace place, Local &local,
-                                                         unsigned &mending, int lane) {
-        const uint32_t number = mend_surrogates(local.x, local.around, !args.replace, lane);
+    static __device__ __forceinline__ Value count_mended(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
+                                                         int lane) {
+        const uint32_t number = mend(args, chunk, local, queue.pairing, lane);
         const bool some = __any_sync(ALL_LANES, number != 0);
         unsigned length[2];
-        mending = some ? EXPECTED : mending - 1;
+        queue.mending = some ? EXPECTED : queue.mending - 1;
         measure_up_to_3<8>(length, local.x);
         local.kind = args.replace || !some ? UP_TO_3 : SOME_REMOVED;
         if (local.kind == SOME_REMOVED && !is_long_enough(length)) {
@@ -242,8 +249,8 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return place_runs(local.x, length, lane);
     }
 
-    /* From UTF-16. expecting: for so many chunks more, not to ask first whether there are surrogates, as one before had some; mending: nor
-     * whether they are in pairs. */
+    /* From UTF-16. For so many chunks more it is not asked, as one has shown: expecting: whether there are surrogates; mending: whether all
+     * are in pairs; pairing: whether none is. */
     static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                         int lane) {
         Utf8Runs &x = local.x;
@@ -269,7 +276,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
             if (__all_sync(ALL_LANES, found.in_pairs)) return count_with_surrogates(local, found, lane);
             load_runs(args, chunk, x, lane);
         }
-        if (inner && !args.strict) return count_mended(args, chunk, place, local, queue.mending, lane);
+        if (inner && !args.strict) return count_mended(args, chunk, place, local, queue, lane);
         local.kind = ANY;
         return count_any(args, chunk, place.first / UNIT, local.around, lane);
     }

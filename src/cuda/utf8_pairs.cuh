@@ -2,15 +2,16 @@
  *
  *     word           0041 20AC                    unit a in the lower half, unit b in the upper one
  *     marks          00 00 FF FF                  a byte each: a has 2 bytes or more, 3; b has 2 or more, 3: as numbers, 0 or -1
- *     lead           41 .. | E2 ..                the first bytes of both
+ *     leads          41 and E2                    the first bytes: units less six or twelve bits, plus C0 or E0
  *     rest           .. .. | AC 82                the last ones, and those before them, if they have so many
  *     strings        41; E2 82 AC                 by byte permutations, whose selectors depend on the lengths
  *
- * All of it are operations on both halves, and sums of marks with weights (dp4a, dp2a), which the multiply-add unit does: a selector, too,
- * is such a sum. Halves of a pair of surrogates have two bytes each: a *code* of fourteen bits is put in place of the unit, for which the
- * rule of two bytes gives just what a surrogate's half of the four bytes is. Where units of up to two bytes are alone, both go into one
- * string. Cost, in operations of the integer unit a unit: 3 for two bytes at most, 6 for three, 6 more with surrogates, 8 for code points;
- * half as many of the multiply-add unit; and to append them (utf8_append.cuh). */
+ * What can be is an operation on both halves, or a sum of marks with weights (dp4a, dp2a), which the multiply-add unit does: by how much a
+ * unit is shifted for its lead, what is added to that, and a selector are such sums, so that nothing is chosen by masks. Halves of a pair
+ * of surrogates have two bytes each: a *code* of fourteen bits is put in place of the unit, for which the rule of two bytes gives just what
+ * a surrogate's half of the four bytes is. Where units of up to two bytes are alone, both go into one string. Cost, in operations of the
+ * integer unit a unit: 3 for two bytes at most, 3 for three, 6 more with surrogates, 8 for code points; as many of the multiply-add unit
+ * for two and three bytes, and half as many for the others; and to append them (utf8_append.cuh). */
 #ifndef UPSWEEP_CUDA_UTF8_PAIRS_CUH
 #define UPSWEEP_CUDA_UTF8_PAIRS_CUH
 
@@ -48,6 +49,8 @@ static __device__ __forceinline__ unsigned length_up_to_2(uint32_t marks, unsign
     return (unsigned)__dp4a((int)marks, (int)MINUS_ALL, (int)sum);
 }
 
+static __device__ __forceinline__ unsigned nbits_up_to_2(uint32_t marks) { return (unsigned)__dp4a((int)marks, (int)0xF8F8F8F8, 0); }
+
 /* The sum of a lead carries only in a low surrogate's code, which has zeros above to take that. */
 static __device__ __forceinline__ uint32_t string_up_to_2(uint32_t word, uint32_t marks) {
     const uint32_t lead = choose(marks, (word >> 6) + 0x00C000C0, word), last = and_or(word, 0x3F3F3F3F, 0x80808080);
@@ -73,9 +76,9 @@ static __device__ __forceinline__ unsigned length_up_to_3(uint32_t marks, unsign
     return (unsigned)__dp4a((int)marks, (int)MINUS_ALL, (int)sum);
 }
 
-/* Of unit a alone, and of unit b. */
-static __device__ __forceinline__ unsigned length_of_a(uint32_t marks) { return (unsigned)__dp4a((int)marks, 0x0000FFFF, 1); }
-static __device__ __forceinline__ unsigned length_of_b(uint32_t marks) { return (unsigned)__dp4a((int)marks, (int)0xFFFF0000, 1); }
+/* Of unit a alone, and of unit b, in bits: weights of minus 8. */
+static __device__ __forceinline__ unsigned nbits_of_a(uint32_t marks) { return (unsigned)__dp4a((int)marks, 0x0000F8F8, 8); }
+static __device__ __forceinline__ unsigned nbits_of_b(uint32_t marks) { return (unsigned)__dp4a((int)marks, (int)0xF8F80000, 8); }
 
 /* As if they were marks_up_to_2(), if no unit has three. */
 static __device__ __forceinline__ uint32_t marks_without_3(uint32_t marks) { return marks | 0xFF00FF00; }
@@ -84,15 +87,15 @@ struct Utf8Strings {
     uint32_t a, b;
 };
 
+/* Leads: bits from 8 on mean nothing, so that 40 taken away is C0 added, and room for what that sum carries. */
 static __device__ __forceinline__ Utf8Strings strings_up_to_3(uint32_t word, uint32_t marks) {
-    const uint32_t is_2 = permute(marks, marks, 0x2200), is_3 = permute(marks, marks, 0x3311);
-    const uint32_t lead_2 = ((word & 0x3FFF3FFF) >> 6) + 0x00C000C0; /* room for what a sum carries, before the upper half */
-    const uint32_t lead_3 = and_or(word >> 12, 0x000F000F, 0x00E000E0);
-    const uint32_t lead = choose(is_3, lead_3, choose(is_2, lead_2, word));
+    const unsigned less_a = (unsigned)__dp4a((int)marks, 0x0000FAFA, 16), less_b = (unsigned)__dp4a((int)marks, (int)0xFAFA0000, 16);
+    const uint32_t lead_a = (uint32_t)__dp4a((int)marks, 0x0000E040, (int)((word << 16) >> less_a));
+    const uint32_t lead_b = (uint32_t)__dp4a((int)marks, (int)0xE0400000, (int)(word >> less_b));
     const uint32_t rest = and_or(choose(0x00FF00FF, word, word << 2), 0x3F3F3F3F, 0x80808080);
     const uint32_t selector_a = (uint32_t)__dp4a((int)marks, 0x0000F000, 0x440);      /* 440, or 450 for three bytes */
-    const uint32_t selector_b = (uint32_t)__dp4a((int)marks, (int)0xF0000000, 0x662); /* 662, or 672 */
-    return {permute(lead, rest, selector_a), permute(lead, rest, selector_b)};
+    const uint32_t selector_b = (uint32_t)__dp4a((int)marks, (int)0xF0000000, 0x660); /* 660, or 670 */
+    return {permute(lead_a, rest, selector_a), permute(lead_b, rest, selector_b)};
 }
 
 /* ---- surrogates -------------------------------------------------------------------------------------------------------------- */
@@ -131,6 +134,8 @@ static __device__ __forceinline__ uint32_t marks_up_to_4(uint32_t code, uint32_t
 static __device__ __forceinline__ unsigned length_up_to_4(uint32_t marks, unsigned sum) {
     return (unsigned)__dp4a((int)marks, 0x00FFFFFF, (int)sum);
 }
+
+static __device__ __forceinline__ unsigned nbits_up_to_4(uint32_t marks) { return (unsigned)__dp4a((int)marks, 0x00F8F8F8, 8); }
 
 /* Six bits a byte, from which all leads and continuations are made: the selector is 4, 5, 16 or 127. */
 static __device__ __forceinline__ uint32_t string_up_to_4(uint32_t code, uint32_t marks) {

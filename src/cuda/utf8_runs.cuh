@@ -60,7 +60,7 @@ template <int WORDS> static __device__ __forceinline__ void put_up_to_2(unsigned
 #pragma unroll
     for (int j = 0; j < WORDS; j++) {
 #pragma unroll
-        for (int r = 0; r < 2; r++) to[r].append(string_up_to_2(x.word[r][j], x.marks[r][j]), length_up_to_2(x.marks[r][j], 0), 2 * j, one);
+        for (int r = 0; r < 2; r++) to[r].append(string_up_to_2(x.word[r][j], x.marks[r][j]), nbits_up_to_2(x.marks[r][j]), 2 * j, one);
     }
     close_runs(to[0], to[1], lane);
 }
@@ -102,8 +102,8 @@ template <int WORDS, bool SOME_EMPTY> static __device__ __forceinline__ void put
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             const Utf8Strings s = strings_up_to_3(x.word[r][j], x.marks[r][j]);
-            to[r].append(s.a, length_of_a(x.marks[r][j]), 2 * j, one);
-            to[r].append(s.b, length_of_b(x.marks[r][j]), 2 * j + 1, one);
+            to[r].append(s.a, nbits_of_a(x.marks[r][j]), 2 * j, one);
+            to[r].append(s.b, nbits_of_b(x.marks[r][j]), 2 * j + 1, one);
         }
     }
     close_runs(to[0], to[1], lane);
@@ -157,6 +157,30 @@ static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, 
 
 /* Bits 15 and 31: of low surrogates. */
 static __device__ __forceinline__ uint32_t lows_of(uint32_t past, uint32_t one) { return no_highs(past, one) & ~no_surrogates(past, one); }
+
+/* If no surrogate is in a pair: puts U+FFFD in the place of all, or, if they are to be removed, nothing, by their marks. That asks much
+ * less. Returns how many there are; or UINT32_MAX if some are in pairs, as far as this lane sees: then words and marks mean nothing. */
+static __device__ __forceinline__ uint32_t mend_lone_surrogates(Utf8Runs &x, uint32_t around, bool removes, int lane) {
+    const uint32_t one = opaque_one(), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
+    uint32_t before[2], pairs = 0, number = 4 * UTF8_RUN_WORDS;
+    words_before(before, x, around, lane);
+#pragma unroll
+    for (int r = 0; r < 2; r++) before[r] = no_highs(from_d800(before[r]), one);
+    const bool open_end = lane == 31 && is_high_surrogate(x.word[1][7] >> 16) && is_low_surrogate(around);
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        uint32_t &word = x.word[i % 2][i / 2];
+        const uint32_t past = from_d800(word), no_high = no_highs(past, one), neither = no_surrogates(past, one);
+        const uint32_t good = spread(neither);
+        pairs |= no_high & ~neither & ~of_units_before(before[i % 2], no_high);
+        word = choose(good, word, 0xFFFDFFFD);
+        const uint32_t unit = up_to_7fff(word);
+        x.marks[i % 2][i / 2] = choose(good, marks_up_to_3(at_least(unit, 0x80, one), at_least(unit, 0x800, one)), marks_of_bad);
+        number = (uint32_t)__dp4a((int)good, 0x00010001, (int)number);
+        before[i % 2] = no_high;
+    }
+    return (pairs & 0x80008000) != 0 || open_end ? UINT32_MAX : number;
+}
 
 /* The same, whether or not they are. Of those that are in no pairs, U+FFFD is put in the place, or, if they are to be removed, nothing, by
  * their marks. Returns how many there are. */
@@ -234,7 +258,7 @@ template <bool SOME_EMPTY> static __device__ __forceinline__ void put_up_to_4(un
 #pragma unroll
     for (int j = 0; j < 8; j++) {
 #pragma unroll
-        for (int r = 0; r < 2; r++) to[r].append(string_up_to_4(x.word[r][j], x.marks[r][j]), length_up_to_4(x.marks[r][j], 1), j, one);
+        for (int r = 0; r < 2; r++) to[r].append(string_up_to_4(x.word[r][j], x.marks[r][j]), nbits_up_to_4(x.marks[r][j]), j, one);
     }
     close_runs(to[0], to[1], lane);
 }

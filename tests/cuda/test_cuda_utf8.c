@@ -107,8 +107,8 @@ static uint32_t code_of_kind(int kind, struct rng *rng) {
     return code >> 11 == 0xD800 >> 11 ? 'x' : code;
 }
 
-/* Encoding: text of each kind, with units that stand alone on either side of the edges of what lanes, warps and CTAs take on. Lengths vary,
- * so that what lanes write begins and ends anywhere in a word. */
+/* Encoding: text of each kind, with units that stand alone on either side of the edges of what lanes, warps and CTAs take on, and sometimes
+ * a pair across one. Lengths vary, so that what lanes write begins and ends anywhere in a word. */
 static void test_lone_at_edges(struct text_case *t) {
     static const uint64_t edges[] = {4, 8, 16, 256, 512, 1024, 17 * 1024, 21 * 512};
     enum { EDGES = sizeof edges / sizeof *edges };
@@ -125,6 +125,7 @@ static void test_lone_at_edges(struct text_case *t) {
             const uint64_t place = (1 + rng_below(&rng, count)) * edge - 2 + rng_below(&rng, 4);
             oracle_put(in + place * nbytes, 0xD800 + (uint32_t)rng_below(&rng, 0x800), t->c.from);
         }
+        if (i % 8 > 4) oracle_put(in + ((1 + rng_below(&rng, count)) * edge - 1) * nbytes, 0x10000 + (uint32_t)i, t->c.from);
         CHECK_OK(upsweep_upload(t->ctx, t->in, in, 4 * TEXT_N));
         convert(t);
         check_results(t, in);
