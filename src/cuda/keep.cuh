@@ -32,27 +32,55 @@ template <> struct Keep<double> {
 
 /* ---- elements of one and two bytes, compared side by side in words of 32 bits ---- */
 
-/* x >= c for all elements of a word, each of them c; the answer is each element's highest bit, the bits below it mean nothing. TOP: those
- * highest bits. (x | TOP) - (c without its top) borrows from no neighbour, and its top says which has the larger rest; the tops themselves
- * come before that: the majority of x, not c and the rest's answer. */
-template <uint32_t TOP> struct AtLeast {
-    uint32_t low, not_c;
-    __device__ __forceinline__ AtLeast(uint32_t c) : low(c & ~TOP), not_c(~c) {}
-    __device__ __forceinline__ uint32_t operator()(uint32_t x) const {
-        const uint32_t rest = (x | TOP) - low;
-        return (x & not_c) | (x & rest) | (not_c & rest);
+/* Which elements of a word are inside: the answer is each element's highest bit. No predicate needs both ends of an interval: it has one
+ * value, or it begins or ends where the type's order does. So one multiplication does, for which a multiprocessor has other units than for
+ * logic, of which it is short:
+ *
+ *     (x ^ differ, without the highest bits) * sign + add       the lower bits' answer: no element borrows from its neighbour, or carries
+ *     and x's own highest bit, or its opposite                  x >= c needs both where that of c is set; where it is clear, x < c does
+ *
+ * If `outside`, the answer is the opposite. */
+template <class T> struct KeepWords {
+    static constexpr uint32_t ONES = sizeof(T) == 1 ? 0x01010101u : 0x10001u, MOST = (T) ~(T)0, HALF = MOST / 2 + 1, TOP = ONES * HALF;
+    T lo, span;
+    bool negate, set /* x's own highest bit, not its opposite */, outside;
+    uint32_t differ, sign, add;
+
+    KeepWords() = default;
+    __host__ __device__ __forceinline__ KeepWords(T first, T width, bool negated) : lo(first), span(width), negate(negated) {
+        if (span == 0) {
+            is(lo);
+        } else if (lo % HALF == 0) {
+            at_least((uint32_t)span + 1, lo != 0);
+            outside = !outside;
+        } else {
+            at_least(MOST - span, (T)(lo + span) != MOST);
+        }
     }
+    __host__ __device__ __forceinline__ void is(uint32_t c) {
+        differ = c % HALF * ONES, sign = ~0u, add = TOP;
+        set = c >= HALF, outside = false;
+    }
+    /* c > 0. is_signed: the order begins with the highest bit set. */
+    __host__ __device__ __forceinline__ void at_least(uint32_t c, bool is_signed) {
+        const bool high = c >= HALF;
+        differ = 0, sign = high ? 1 : ~0u, add = (high ? HALF - c % HALF : HALF - 1 + c) * ONES;
+        set = high != is_signed, outside = !high;
+        if (c > MOST) sign = add = 0, outside = false; /* none */
+    }
+
+    __device__ __forceinline__ bool inside(T x) const { return (T)(x - lo) <= span; }
+
+    /* SET: `set`, for those who can afford to be compiled for both. */
+    template <bool SET> __device__ __forceinline__ uint32_t inside_word(uint32_t x) const {
+        const uint32_t low = ((x ^ differ) & ~TOP) * sign + add;
+        return (SET ? x : ~x) & low & TOP;
+    }
+    __device__ __forceinline__ uint32_t opposite() const { return outside ? (1u << 16 / sizeof(T)) - 1 : 0; }
 };
 
-/* lo <= x <= lo + span is x >= lo and not x >= lo + span + 1; if that wraps around, it is the opposite of either. */
-template <class T> struct InsideWords {
-    static constexpr uint32_t ONES = sizeof(T) == 1 ? 0x01010101u : 0x10001u, TOP = ONES << (8 * sizeof(T) - 1);
-    AtLeast<TOP> lo, end;
-    bool wraps;
-    __device__ __forceinline__ InsideWords(const Keep<T> &keep)
-        : lo(keep.lo * ONES), end((T)(keep.lo + keep.span + 1) * ONES), wraps((uint32_t)keep.lo + keep.span + 1 > (T) ~(T)0) {}
-    __device__ __forceinline__ uint32_t operator()(uint32_t x) const { return (lo(x) ^ end(x)) & TOP; }
-};
+template <> struct Keep<uint8_t> : KeepWords<uint8_t> { using KeepWords::KeepWords; };
+template <> struct Keep<uint16_t> : KeepWords<uint16_t> { using KeepWords::KeepWords; };
 
 /* The highest bit of each byte that is not 0. */
 static __device__ __forceinline__ uint32_t nonzero_bytes(uint32_t x) { return (((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x) & 0x80808080u; }
@@ -74,25 +102,32 @@ static __device__ __forceinline__ uint32_t gather_halves(const uint32_t (&word)[
 
 /* ---- vectors ---- */
 
-/* A bit for each element of a vector: inside. */
-template <class T> static __device__ __forceinline__ uint32_t inside_bits(const Keep<T> &keep, uint4 data) {
-    const Vector<T, 16 / sizeof(T)> v = unpack<T, 16 / sizeof(T)>(data);
-    uint32_t bits = 0;
+/* A bit for each element of a vector: inside. For Keep<T>s of which SET says `set`, if T has one or two bytes. */
+template <bool SET, class T> static __device__ __forceinline__ uint32_t inside_bits_if(const Keep<T> &keep, uint4 data) {
+    if constexpr (sizeof(T) <= 2) {
+        const uint32_t words[4] = {keep.template inside_word<SET>(data.x), keep.template inside_word<SET>(data.y),
+                                   keep.template inside_word<SET>(data.z), keep.template inside_word<SET>(data.w)};
+        return (sizeof(T) == 1 ? gather_bytes(words) : gather_halves(words)) ^ keep.opposite();
+    } else {
+        const Vector<T, 16 / sizeof(T)> v = unpack<T, 16 / sizeof(T)>(data);
+        uint32_t bits = 0;
 #pragma unroll
-    for (unsigned i = 0; i < 16 / sizeof(T); i++) bits |= (uint32_t)keep.inside(v.item[i]) << i;
-    return bits;
+        for (unsigned i = 0; i < 16 / sizeof(T); i++) bits |= (uint32_t)keep.inside(v.item[i]) << i;
+        return bits;
+    }
 }
 
-template <> __device__ __forceinline__ uint32_t inside_bits<uint16_t>(const Keep<uint16_t> &keep, uint4 data) {
-    const InsideWords<uint16_t> inside(keep);
-    const uint32_t words[4] = {inside(data.x), inside(data.y), inside(data.z), inside(data.w)};
-    return gather_halves(words) ^ (inside.wraps ? 0xffu : 0u);
+template <class T> static __device__ __forceinline__ bool is_set(const Keep<T> &keep) {
+    if constexpr (sizeof(T) <= 2) return keep.set;
+    return true;
 }
 
-template <> __device__ __forceinline__ uint32_t inside_bits<uint8_t>(const Keep<uint8_t> &keep, uint4 data) {
-    const InsideWords<uint8_t> inside(keep);
-    const uint32_t words[4] = {inside(data.x), inside(data.y), inside(data.z), inside(data.w)};
-    return gather_bytes(words) ^ (inside.wraps ? 0xffffu : 0u);
+template <class T> static __device__ __forceinline__ uint32_t inside_bits(const Keep<T> &keep, uint4 data) {
+    if constexpr (sizeof(T) <= 2) {
+        const uint32_t flip = keep.set ? 0 : keep.TOP;
+        data = {data.x ^ flip, data.y ^ flip, data.z ^ flip, data.w ^ flip};
+    }
+    return inside_bits_if<true>(keep, data);
 }
 
 #endif

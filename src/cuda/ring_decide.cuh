@@ -24,16 +24,19 @@ template <class T> struct DecideByValue {
 
     __device__ __forceinline__ uint64_t records(uint64_t units) const { return units; }
     __device__ __forceinline__ uint64_t units(uint64_t records) const { return records; }
+    __device__ __forceinline__ bool keeps(const T *in, uint64_t i) const { return keep.inside(in[i]) != keep.negate; }
 
     struct Chunk {
-        const Keep<T> &keep;
+        const DecideByValue &d;
         const uint4 *s_chunk;
-        __device__ __forceinline__ Chunk(const DecideByValue &d, const uint4 *chunk, RingPlace) : keep(d.keep), s_chunk(chunk) {}
+        __device__ __forceinline__ Chunk(const DecideByValue &decide, const uint4 *chunk, RingPlace) : d(decide), s_chunk(chunk) {}
 
+        /* What all vectors of the chunk have in common: bits() may be compiled for either. */
+        __device__ __forceinline__ bool is_set() const { return ::is_set(d.keep); }
         /* A bit for each element of vector i of the chunk: within the interval. */
-        __device__ __forceinline__ uint32_t bits(unsigned i) const { return inside_bits<T>(keep, s_chunk[i]); }
+        template <bool SET> __device__ __forceinline__ uint32_t bits(unsigned i) const { return inside_bits_if<SET>(d.keep, s_chunk[i]); }
         /* Said of many bits at once. */
-        __device__ __forceinline__ uint32_t kept(uint32_t inside) const { return keep.negate ? ~inside : inside; }
+        __device__ __forceinline__ uint32_t kept(uint32_t bits) const { return d.keep.negate ? ~bits : bits; }
     };
 };
 
@@ -50,13 +53,15 @@ template <class T> struct DecideByFlag {
     __device__ __forceinline__ uint64_t records(uint64_t units) const { return units; }
     __device__ __forceinline__ uint64_t units(uint64_t records) const { return records; }
     __device__ __forceinline__ uintptr_t flag_of(uint64_t byte) const { return (uintptr_t)tile0 + byte / sizeof(T); }
+    __device__ __forceinline__ bool keeps(const T *, uint64_t i) const { return flags[i] != 0; }
 
     struct Chunk {
         const unsigned char *s_flags; /* of the chunk's first element: aligned to nothing */
         __device__ __forceinline__ Chunk(const DecideByFlag &d, const uint4 *, RingPlace place)
             : s_flags(place.s_side + (d.flag_of(place.first) - place.side_first)) {}
 
-        __device__ __forceinline__ uint32_t bits(unsigned i) const {
+        static __device__ __forceinline__ bool is_set() { return true; }
+        template <bool> __device__ __forceinline__ uint32_t bits(unsigned i) const {
             uint32_t mask = 0;
             if constexpr (VEC < 4) {
 #pragma unroll
@@ -117,7 +122,8 @@ template <class T> struct DecideByRecord {
         }
 
         /* A vector's units belong to one record, and maybe those that follow: the first `own` units, `own + nunits`, and the rest. */
-        __device__ __forceinline__ uint32_t bits(unsigned i) const {
+        static __device__ __forceinline__ bool is_set() { return true; }
+        template <bool> __device__ __forceinline__ uint32_t bits(unsigned i) const {
             const uint32_t unit = done + i * VEC, record = __umulhi(unit, d.reciprocal); /* unit is below 2^16 */
             const uint32_t own = (record + 1) * d.nunits - unit;
             uint32_t mask = flag(record) ? below(own) : 0;

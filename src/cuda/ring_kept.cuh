@@ -61,19 +61,27 @@ template <class T, class D, class S = RingCompactShape<sizeof(T), D::FLAGS>, boo
         return input_mask(place, place.first + vector_of(r, lane) * 16);
     }
 
-    /* Decides every element of a chunk, once. Returns how many this lane keeps. */
-    static __device__ __forceinline__ unsigned decide(uint32_t (&kept)[NOTE_WORDS], const Args &args, const uint4 *chunk, RingPlace place,
-                                                      int lane) {
-        const typename D::Chunk decider(args.decide, chunk, place);
-        unsigned count = 0;
+    template <bool SET>
+    static __device__ __forceinline__ void ask(uint32_t (&kept)[NOTE_WORDS], const typename D::Chunk &decider, int lane) {
 #pragma unroll
         for (unsigned j = 0; j < NOTE_WORDS; j++) {
             const unsigned rows = min(ROWS_A_NOTE, ROWS - j * ROWS_A_NOTE);
             uint32_t set = 0;
 #pragma unroll
-            for (unsigned r = 0; r < rows; r++) set |= decider.bits(vector_of(j * ROWS_A_NOTE + r, lane)) << r * VEC;
+            for (unsigned r = 0; r < rows; r++) set |= decider.template bits<SET>(vector_of(j * ROWS_A_NOTE + r, lane)) << r * VEC;
             kept[j] = decider.kept(set) & (uint32_t)((1ull << rows * VEC) - 1);
         }
+    }
+
+    /* Decides every element of a chunk, once. Returns how many this lane keeps. */
+    static __device__ __forceinline__ unsigned decide(uint32_t (&kept)[NOTE_WORDS], const Args &args, const uint4 *chunk, RingPlace place,
+                                                      int lane) {
+        const typename D::Chunk decider(args.decide, chunk, place);
+        unsigned count = 0;
+        if (decider.is_set())
+            ask<true>(kept, decider, lane);
+        else
+            ask<false>(kept, decider, lane);
         if (!place.whole) mask_input(kept, place, lane);
 #pragma unroll
         for (unsigned j = 0; j < NOTE_WORDS; j++) count += (unsigned)__popc(kept[j]);

@@ -2,7 +2,8 @@
  * several lanes, warps and tiles: stretches in which nothing, few, half, nearly all or all is kept, of every length from some bytes to
  * several tiles.
  *
- * On the path that the library chooses and on both passes; inputs and outputs at any address; nothing beside the output is written. */
+ * On the path that the library chooses and on both passes; inputs and outputs at any address; nothing beside the output is written. And all
+ * comparisons of elements of one and two bytes, which are made by words. */
 #include "device.h"
 #include "harness.h"
 #include "oracle.h"
@@ -82,6 +83,36 @@ static void test(uint64_t n, uint64_t longest, uint64_t in_at, uint64_t out_at) 
     }
 }
 
+/* What is kept of h_in [n] on the way to out at an odd place. */
+static void test_predicate(upsweep_type type, upsweep_predicate keep, uint64_t n) {
+    const size_t one = elem_size(type);
+    oracle_flags(h_flags, h_in, n, type, &keep);
+    const uint64_t nkept = oracle_compact(want, h_in, h_flags, n, one, false);
+    for (int path = 0; path < PATHS; path++) {
+        uint64_t *const d_count = (uint64_t *)(void *)count[path], found = 0;
+        case_begin("%s %s %lld, path '%s'", upsweep_type_name(type), upsweep_cmp_name(keep.cmp), (long long)keep.value.i, path_names[path]);
+        clear_array(path, out[path], one, nkept * one);
+        CHECK_OK(upsweep_compact(ctx[path], out[path] + one, d_count, in[path], n, type, &keep));
+        CHECK_OK(upsweep_read_count(ctx[path], &found, d_count));
+        CHECK(found == nkept);
+        check_array(path, out[path], one, want, nkept * one);
+    }
+}
+
+/* Elements of one and two bytes are compared by words: every comparison with constants around the ends of either half of a type. */
+static void test_predicates(upsweep_type type) {
+    const int64_t half = INT64_C(1) << (8 * elem_size(type) - 1), low = type == UPSWEEP_I8 || type == UPSWEEP_I16 ? -half : 0;
+    const int64_t constants[] = {low,        low + 1,        low + half / 2,     low + half - 1,
+                                 low + half, low + half + 1, low + 2 * half - 2, low + 2 * half - 1};
+    const uint64_t n = 9001;
+    struct rng rng = {20261121};
+    rng_fill(&rng, h_in, n * elem_size(type));
+    for (uint64_t i = 0; i < 3000; i++) elem_store(h_in, 3 * i, type, (uint64_t)(constants[i % 8] + (int64_t)(i / 8 % 3) - 1));
+    for (int path = 0; path < PATHS; path++) CHECK_OK(upsweep_upload(ctx[path], in[path], h_in, n * elem_size(type)));
+    for (upsweep_cmp cmp = UPSWEEP_NONZERO; cmp <= UPSWEEP_GE; cmp++)
+        for (int i = 0; i < 8; i++) test_predicate(type, (upsweep_predicate){cmp, {.i = constants[i]}}, n);
+}
+
 static bool open_all(void) {
     for (int path = 0; path < PATHS; path++) {
         ctx[path] = open_path(path, NULL);
@@ -112,7 +143,10 @@ int main(void) {
         return harness_end();
     }
     h_in = must_malloc(MAX_N), h_flags = must_malloc(MAX_N), want = must_malloc(MAX_N), got = must_malloc(MAX_N + 2 * ROOM);
-    if (open_all()) test_all();
+    if (open_all()) {
+        test_all();
+        for (int i = 0; i < 4; i++) test_predicates((upsweep_type[]){UPSWEEP_U8, UPSWEEP_I8, UPSWEEP_U16, UPSWEEP_I16}[i]);
+    }
     for (int path = 0; path < PATHS && ctx[path] != NULL; path++) {
         upsweep_free(ctx[path], in[path]);
         upsweep_free(ctx[path], out[path]);
