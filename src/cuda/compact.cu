@@ -118,31 +118,28 @@ template <class T, bool FLAGGED> static cudaError_t lookback_at_once(const struc
     return lookback<LookbackCompact<T, Sink, SplitLargeShape, VEC, FLAGGED>>(queue, args);
 }
 
-template <int ELEM_NBYTES> struct CompactShapes {
-    typedef SmallShape Small;
-    typedef ClusterCompactShape Cluster;
-    typedef ClusterCompactLargeShape LargeCluster;
-};
-template <> struct CompactShapes<1> {
-    typedef SmallByteShape Small;
-    typedef ClusterCompactByteShape Cluster;
-    typedef ClusterCompactShape LargeCluster;
-};
-
 template <class T, class Sink, bool FLAGGED>
 static cudaError_t lookback_or_small(const struct cuda_queue *queue, const CompactArgs<T> &args) {
     enum { VEC = 16 / sizeof(T) };
     typedef LookbackCompact<T, Sink, TinyShape, VEC, FLAGGED> Tiny;
-    typedef LookbackCompact<T, Sink, typename CompactShapes<sizeof(T)>::Small, VEC, FLAGGED> Small;
-    typedef LookbackCompact<T, Sink, typename CompactShapes<sizeof(T)>::Cluster, VEC, FLAGGED> Cluster;
-    typedef LookbackCompact<T, Sink, typename CompactShapes<sizeof(T)>::LargeCluster, VEC, FLAGGED> LargeCluster;
+    typedef LookbackCompact<T, Sink, ShortShape, VEC, FLAGGED> Short;
+    typedef LookbackCompact<T, Sink, SmallShape, VEC, FLAGGED> Small;
+    typedef LookbackCompact<T, Sink, ClusterShortShape, VEC, FLAGGED> ShortCluster;
+    typedef LookbackCompact<T, Sink, ClusterShape, VEC, FLAGGED> Cluster;
+    typedef LookbackCompact<T, Sink, ClusterLongShape, VEC, FLAGGED> LongCluster;
     typedef LookbackCompact<T, Sink, MidShape, VEC, FLAGGED> Mid;
     typedef LookbackCompact<T, Sink, LargeShape, VEC, FLAGGED> Large;
     const uint64_t nbytes = args.n * sizeof(T);
     if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<Tiny>(queue, args);
-    if (should_run_small(queue, nbytes, CompactShapes<sizeof(T)>::Small::NBYTES)) return launch_small<Small>(queue, args);
+    if (should_run_small(queue, nbytes, ShortShape::NBYTES)) return launch_small<Short>(queue, args);
+    if constexpr (sizeof(T) > 1) {
+        if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<Small>(queue, args);
+    }
+    if constexpr (sizeof(T) <= 2) {
+        if (should_run_cluster<ShortCluster>(queue, args.n)) return launch_cluster<ShortCluster>(queue, args);
+    }
     if (should_run_cluster<Cluster>(queue, args.n)) return launch_cluster<Cluster>(queue, args);
-    if (should_run_cluster<LargeCluster>(queue, args.n)) return launch_cluster<LargeCluster>(queue, args);
+    if (should_run_cluster<LongCluster>(queue, args.n)) return launch_cluster<LongCluster>(queue, args);
     if constexpr (Sink::MOVES) {
         const bool few_bytes = sizeof(T) == 1 && has_sm_each<SplitShape>(nbytes, queue->nsms); /* much to do a byte: small tiles too */
         const bool few = args.rejected != nullptr && has_sm_each<SplitLargeShape>(nbytes, queue->nsms);

@@ -56,6 +56,13 @@ struct Run {
     __device__ __forceinline__ uint64_t rejected_at() const { return nkept + (first - at); }
 };
 
+/* An address in shared memory, for good: the compiler would rather find it anew, in ten instructions, for each element that is staged. */
+template <class T> static __device__ __forceinline__ T *in_register(T *s_p) {
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(s_p);
+    asm volatile("" : "+r"(address));
+    return (T *)__cvta_shared_to_generic(address);
+}
+
 /* ---- sink: elements ---------------------------------------------------------------------------------------------------------- */
 
 /* By all threads of the CTA: nbytes from shared memory to dst; both lie alike to 16 bytes. Vectors inside, elements at both ends, each by a
@@ -77,8 +84,9 @@ template <class T> struct StageElements {
 
     __device__ __forceinline__ StageElements(unsigned char *stage, const CompactArgs<T> &args, const Run &run) {
         const uint32_t begin = skew(args.out, run.at), end = begin + run.kept * (uint32_t)sizeof(T);
-        s_kept = (T *)(stage + begin);
-        s_rejected = (T *)(stage + (end + 15) / 16 * 16 + skew(args.rejected, run.rejected_at()));
+        unsigned char *const s_stage = sizeof(T) < 8 ? in_register(stage) : stage; /* of 8 bytes there are few a lane */
+        s_kept = (T *)(s_stage + begin);
+        s_rejected = (T *)(s_stage + (end + 15) / 16 * 16 + skew(args.rejected, run.rejected_at()));
     }
 
     static __device__ __forceinline__ uint32_t skew(const unsigned char *array, uint64_t at) {
@@ -103,7 +111,7 @@ template <class T> struct StagePlaces {
     uint16_t *s_kept, *s_rejected;
 
     __device__ __forceinline__ StagePlaces(uint16_t *stage, const CompactArgs<T> &, const Run &run)
-        : s_kept(stage), s_rejected(stage + run.kept) {}
+        : s_kept(in_register(stage)), s_rejected(s_kept + run.kept) {}
     __device__ __forceinline__ void put(bool kept, uint32_t rank, T, uint32_t place) const {
         (kept ? s_kept : s_rejected)[rank] = (uint16_t)place;
     }

@@ -14,7 +14,7 @@ template <int ELEM_NBYTES> struct ScanShapes {
     typedef MidShape Mid;
 };
 template <> struct ScanShapes<1> {
-    typedef SmallByteShape Small;
+    typedef ShortShape Small;
     typedef ByteShape Mid;
 };
 
@@ -28,7 +28,7 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
                               a->inclusive,
                               (uintptr_t)a->in % 16 == 0,
                               (uintptr_t)a->out % 16 == 0};
-    typedef LookbackScan<T, Op<T>, ClusterScanShape> Cluster;
+    typedef LookbackScan<T, Op<T>, ClusterShape> Cluster;
     typedef LookbackScan<T, Op<T>, ClusterScanLargeShape> LargeCluster;
     typedef typename ScanShapes<sizeof(T)>::Small Small;
     typedef typename ScanShapes<sizeof(T)>::Mid Mid;

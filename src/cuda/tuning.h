@@ -17,20 +17,19 @@ template <int N_THREADS, int N_ROWS, int N_CTAS> struct TileShape {
 
 typedef TileShape<256, 1, 1> TinyShape;  /* one CTA, up to 4 KiB */
 typedef TileShape<512, 2, 1> SmallShape; /* one CTA, up to 16 KiB */
+typedef TileShape<512, 1, 1> ShortShape; /* one CTA, up to 8 KiB: in compactions before SmallShape, and instead of it for bytes */
 typedef TileShape<256, 4, 4> MidShape;   /* look-back, as long as all tiles run at once: on an H200 up to 8 MiB */
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above: at once up to 12 MiB */
 typedef TileShape<256, 6, 4> WideShape;  /* scans of 8 bytes, where two a multiprocessor suffice, but not two of MidShape: 4.1 to 6.2 MiB */
 
 /* Bytes are short of instructions, not of loads in flight: fewer of them a thread. */
-typedef TileShape<512, 1, 1> SmallByteShape; /* instead of SmallShape, up to 8 KiB */
-typedef TileShape<256, 2, 6> ByteShape;      /* instead of MidShape, in scans */
+typedef TileShape<256, 2, 6> ByteShape; /* instead of MidShape, in scans */
 
 /* One thread block cluster of up to 16 CTAs. */
-typedef TileShape<256, 2, 1> ClusterScanShape;         /* up to 128 KiB */
-typedef TileShape<512, 2, 1> ClusterScanLargeShape;    /* 256 KiB */
-typedef TileShape<512, 1, 1> ClusterCompactShape;      /* 128 KiB, here bytes end */
-typedef TileShape<256, 4, 1> ClusterCompactLargeShape; /* 256 KiB */
-typedef TileShape<256, 1, 1> ClusterCompactByteShape;  /* 64 KiB, before ClusterCompactShape */
+typedef TileShape<256, 1, 1> ClusterShortShape;     /* compactions of bytes and half-words, up to 64 KiB */
+typedef TileShape<256, 2, 1> ClusterShape;          /* up to 128 KiB */
+typedef TileShape<256, 4, 1> ClusterLongShape;      /* compactions up to 256 KiB */
+typedef TileShape<512, 2, 1> ClusterScanLargeShape; /* scans up to 256 KiB */
 
 /* Partitions whose tiles all run at once: with one CTA a multiprocessor the smallest tiles that suffice are the fastest (docs/ring.md). The
  * first two never have more, so they need not save registers. */
