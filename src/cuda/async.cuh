@@ -102,4 +102,7 @@ static __device__ __forceinline__ void bulk_wait_written() { asm volatile("cp.as
  * with ordinary stores is handed back to it. */
 static __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+/* And accesses to global memory that this thread knows of, before later ones of the copy engine. */
+static __device__ __forceinline__ void fence_async_proxy_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+
 #endif

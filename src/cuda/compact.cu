@@ -8,7 +8,7 @@
 
 #include "cluster.cuh"
 #include "lookback_compact.cuh"
-#include "ring_compact.cuh"
+#include "ring_compact_launch.cuh"
 #include "small.cuh"
 
 /* ---- predicates as intervals --------------------------------------------------------------------------------------------------- */

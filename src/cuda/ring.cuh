@@ -27,9 +27,8 @@
  * carries its wave number as tag: a stale word in its slot is exactly WAVES waves old, so a 32-bit tag cannot repeat. Nothing is ever
  * cleared, and a graph replay finds the counter where the last launch left it.
  *
- * A primitive supplies a policy (ring_policy.cuh), of about 50 lines.
- *
- * Source: after Merrill and Garland 2016 (single pass, tile aggregates); the wave exchange and the roles are our own. */
+ * A primitive supplies a policy (ring_policy.cuh), of about 50 lines. Source: after Merrill and Garland 2016 (single pass, tile
+ * aggregates); the wave exchange and the roles are our own. */
 #ifndef UPSWEEP_RING_CUH
 #define UPSWEEP_RING_CUH
 
@@ -68,8 +67,7 @@ template <class P> struct Ring {
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
     static_assert(P::HALO_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES + sizeof(RingShared<P>) <= RING_SHARED_NBYTES, "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
-    static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32, "each reducer takes the same number of chunks, a warp sums them");
-    static_assert(P::REDUCERS * 32 <= 1024 && THREADS <= 1024, "");
+    static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32 && THREADS <= 1024, "reducers take as many chunks, a warp sums");
     static_assert(!P::CONVERTS || (P::REDUCERS == 1 && SLOTS + P::QUEUED < P::STAGES), "who stores a tile reads what is known of it");
 
     const typename P::Args &args;
@@ -78,10 +76,14 @@ template <class P> struct Ring {
     RingShared<P> &s;
     unsigned char *slots;
     int lane;
+    RingWay way;
 
     typedef typename P::Op Op;
     static __device__ typename P::Value neutral() { return (typename P::Value)Neutral<Op>::value(); }
     __device__ uint64_t tile_of(unsigned wave) const { return (uint64_t)wave * gridDim.x + blockIdx.x; }
+    __device__ uint64_t first_of(unsigned wave) const {
+        return (P::TURNS && way.backwards ? input.ntiles - 1 - tile_of(wave) : tile_of(wave)) * TILE_NBYTES;
+    }
     /* Where the tile lies; its halo is before that. */
     __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % SLOTS * SLOT_NBYTES + P::HALO_NBYTES; }
     __device__ uint32_t *note_of(unsigned wave, unsigned chunk) const {
@@ -119,7 +121,7 @@ template <class P> struct Ring {
     __device__ void produce() {
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             uint64_t *full = &s.full[k % P::STAGES];
-            const uint64_t first = tile_of(k) * TILE_NBYTES;
+            const uint64_t first = first_of(k);
             const uintptr_t base = address_of(first) - P::HALO_NBYTES;
             const RingSpan span = RingSpan::of(base, base + LOAD_NBYTES, address_of(input.head), address_of(input.end));
             uintptr_t side_first = 0;
@@ -163,11 +165,12 @@ template <class P> struct Ring {
             }
         }
         if (blockIdx.x == 0 && lane == 0) P::end(args, carry);
+        if (P::TURNS && way.turns && lane == 0) s.total = carry;
     }
 
     /* The first waves may wait in their slots until all of them are known, and what the slots cannot hold. */
     __device__ bool holds(unsigned k) const {
-        if constexpr (P::HOLDS) return k < P::STAGES && P::holds(args);
+        if constexpr (P::HOLDS) return k < P::STAGES && !way.turns && P::holds(args);
         return false;
     }
 
@@ -181,7 +184,7 @@ template <class P> struct Ring {
     /* ---- reducers ---- */
 
     __device__ RingPlace place_of(unsigned k, unsigned chunk) const {
-        const uint64_t tile_first = tile_of(k) * TILE_NBYTES, first = tile_first + chunk * CHUNK_NBYTES;
+        const uint64_t tile_first = first_of(k), first = tile_first + chunk * CHUNK_NBYTES;
         RingPlace place = {first, tile_first, first >= input.head && first + CHUNK_NBYTES <= input.end, input.head, input.end, nullptr,
                            0,     nullptr};
         if constexpr (P::SIDE_NBYTES > 0) {
@@ -233,7 +236,7 @@ template <class P> struct Ring {
 
     __device__ RingTile<P> tile_at(unsigned k) const {
         const unsigned i = k % P::STAGES;
-        return {tile_of(k) * TILE_NBYTES, s.prefix[i], s.aggregate[i], s.total, s.chunk[i]};
+        return {first_of(k), s.prefix[i], s.aggregate[i], s.total, s.chunk[i], way};
     }
 
     __device__ void count_rest(unsigned c) {
@@ -248,7 +251,7 @@ template <class P> struct Ring {
     /* For a sender. What a finisher leaves may lie in any chunk's place, so all must have been read: `ready` waits for finishers too. */
     __device__ void stage(unsigned c) {
         if constexpr (P::HOLDS)
-            if (P::has_rest(args)) count_rest(c);
+            if (!way.turns && P::has_rest(args)) count_rest(c);
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             const unsigned i = k % P::STAGES;
             typename P::Local local;
@@ -333,8 +336,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 32);
             barrier_init(&s.ready[i], 32 * P::REDUCERS + 1 + (P::SENDS ? 32 * P::FINISHERS : 0)); /* 1: the prefix warp's lane 0 */
-            barrier_init(&s.counted[i], 32 * P::FINISHERS);
-            barrier_init(&s.staged[i], 32 * P::FINISHERS);
+            barrier_init(&s.counted[i], 32 * P::FINISHERS), barrier_init(&s.staged[i], 32 * P::FINISHERS);
             barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * P::FINISHERS);
         }
         barrier_init_fence();
@@ -343,8 +345,9 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         s.rest = 0;
         if constexpr (P::HOLDS) s.total = 0;
     }
-    __syncthreads(); /* barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything */
-    Ring<P> ring = {args, input, {words, s.first_wave}, s, s_slots, (int)threadIdx.x % 32};
+    /* Barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything. */
+    const RingWay way = P::sync_and_choose(args, input);
+    Ring<P> ring = {args, input, {words, s.first_wave}, s, s_slots, (int)threadIdx.x % 32, way};
     if (warp == 0)
         ring.produce();
     else if (warp == 1)
@@ -359,6 +362,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         ring.stage(warp - Ring<P>::HELPERS - P::REDUCERS);
     else
         ring.finish(warp - Ring<P>::HELPERS - P::REDUCERS);
+    if constexpr (P::TURNS) P::turn(args, input, ring.exchange, s.total, way, s_slots);
     if constexpr (P::LEAVES) {
         __syncthreads(); /* all roles are done */
         if (threadIdx.x == 0) P::leave(args);
@@ -368,20 +372,16 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
-/* Can this queue's device run a ring pass? All CTAs must be resident, or those that wait would keep out those that are waited for; and the
- * ring wants nearly all the shared memory that a multiprocessor of sm_90 or sm_100 has, which is more than sm_120 has. */
+/* Can this queue's device run a ring pass? All CTAs must be resident, or those that wait would keep out those that are waited for, and it
+ * wants more shared memory than a CTA of sm_120 has. And should it: short inputs are done sooner by the look-back pass. */
 static inline bool can_run_ring(const struct cuda_queue *queue) {
     return queue->has_sm_90 && queue->shared_nbytes >= RING_SHARED_NBYTES && queue->cooperative && !queue->only_lookback &&
            queue->nsms <= RING_MAX_CTAS;
 }
 
-/* And should it? Short inputs are done sooner by the look-back pass. */
 static inline bool should_run_ring(const struct cuda_queue *queue, uint64_t nbytes, uint64_t min_nbytes) {
     return can_run_ring(queue) && (queue->only_ring || nbytes >= min_nbytes);
 }
-
-/* Bytes by which `in` lies past a 16-byte boundary: where its first byte stands in tile 0. */
-static inline unsigned ring_head(const void *in) { return (unsigned)((uintptr_t)in % 16); }
 
 template <class P>
 static cudaError_t launch_ring(const struct cuda_queue *queue, const typename P::Args &args, const void *in, uint64_t nbytes) {

@@ -73,6 +73,20 @@ template <class P> struct RingExchange {
         return sum[0];
     }
 
+    /* By all threads: goes on when all CTAs have come here, and sees what they have written. Instead of the number of above. */
+    __device__ void meet() const {
+        __syncthreads(); /* all roles of this CTA are done */
+        if (threadIdx.x == 0) {
+            __threadfence(); /* what they have written, before the word that says so */
+            publish_rest(0);
+        }
+        if (threadIdx.x < 32) {
+            sum_rest((int)threadIdx.x);
+            __threadfence(); /* those words, before what was written before them is read */
+        }
+        __syncthreads();
+    }
+
     /* Sets the first wave of the next launch. */
     __device__ void advance(unsigned nwaves) const { store_relaxed_8(&words->next_wave, first_wave + nwaves); }
 

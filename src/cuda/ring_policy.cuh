@@ -25,6 +25,9 @@
  *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
  *   WORK_NBYTES: shared memory of a finisher's own, at place.s_work
  *   HAS_REST: rest(args, place, local) is what a finisher has left to do when it has given the slot back
+ *   TURNS: sync_and_choose(args, input), by all threads of a CTA, and of all CTAs with the same answer, says which way the launch goes. If
+ *   that turns, it holds nothing; all threads call turn(args, input, exchange, total, way, slots) when the roles of their CTA are done,
+ *   or will be: exchange.meet() waits for all roles of all CTAs
  *   LEAVES: leave(args) is called by one thread of each CTA when all its roles are done */
 #ifndef UPSWEEP_RING_POLICY_CUH
 #define UPSWEEP_RING_POLICY_CUH
@@ -41,6 +44,9 @@ struct RingInput {
     unsigned nwaves; /* ceil(ntiles / gridDim.x), at least 1 */
 };
 
+/* Bytes by which `in` lies past a 16-byte boundary: where its first byte stands in tile 0. */
+static inline unsigned ring_head(const void *in) { return (unsigned)((uintptr_t)in % 16); }
+
 /* Where a chunk lies: its first byte and its tile's, counted from byte 0 of tile 0; whether all of it is input; which bytes are. And its
  * tile's part of the side array, if there is one: what belongs to the tile's first byte has the address side_first, and lies at s_side. And
  * the finisher's own memory. */
@@ -53,6 +59,12 @@ struct RingPlace {
     unsigned char *s_work;
 };
 
+/* How a launch goes about it, if the policy TURNS: whether something is left to do when all is written, for which nobody has to wait for
+ * the total; and whether tiles are taken from the last to the first. */
+struct RingWay {
+    bool turns, backwards;
+};
+
 /* What a tile's sender and finishers know of it. */
 template <class P> struct RingTile {
     uint64_t first;           /* its first byte, counted from byte 0 of tile 0 */
@@ -60,13 +72,19 @@ template <class P> struct RingTile {
     typename P::Value aggregate;
     typename P::Carry total;        /* of all tiles, if the policy HOLDS, and holds() */
     const typename P::Value *chunk; /* for each chunk, the fold of those before it in the tile */
+    RingWay way;
 };
 
 /* What most policies have in common. */
 struct RingPlain {
     static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
     static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0;
-    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false;
+    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false,
+                          TURNS = false;
+    template <class Args> static __device__ RingWay sync_and_choose(const Args &, const RingInput &) {
+        __syncthreads();
+        return {false, false};
+    }
 };
 
 #endif

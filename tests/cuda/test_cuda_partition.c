@@ -1,6 +1,6 @@
 /* test_cuda_partition.c: partitions of all sizes where one way of doing them gives way to the next: one CTA; tiles of four shapes that all
- * run at once; all tiles held in shared memory; the first ones held, and the rest counted before. And with an output for either side, of
- * which one may be the input.
+ * run at once; all tiles held in shared memory; the first ones held, and the rest counted before; or nothing held, and the shorter side
+ * turned round. And with an output for either side, of which one may be the input.
  *
  * By value, by flags, and of records that may lie half in the part that is held. Where each way ends depends on the GPU: the sizes are
  * spread so that an H200 takes every one of them, on the path that the library chooses and on both passes. */
@@ -35,7 +35,8 @@ static void check_bytes(int path, const unsigned char *d_got, const unsigned cha
 static void check_way(const struct shape *s, uint64_t n, const upsweep_predicate *keep, uint64_t want_count, int path, enum way way) {
     case_begin("partition of %llu records of %zu bytes by %s, %s, path '%s', %llu kept", (unsigned long long)n, s->elem_nbytes,
                s->by_value ? "value" : "flags", way_names[way], path_names[path], (unsigned long long)want_count);
-    unsigned char *const from = in[path] + s->offset, *const to = way == KEPT_TO_IN ? from : out[path] + s->offset;
+    unsigned char *const from = in[path] + s->offset;
+    unsigned char *const to = way == KEPT_TO_IN ? from : out[path] + s->offset + (s->by_value ? n % 3 * s->elem_nbytes : 0);
     unsigned char *const others = way == TO_ONE ? NULL : way == REST_TO_IN ? from : rest[path] + s->offset + s->elem_nbytes;
     uint64_t *const d_count = (uint64_t *)(void *)count[path], n_kept = 0;
     CHECK_OK(upsweep_upload(ctx[path], in[path], h_in, s->offset + n * s->elem_nbytes));
@@ -79,6 +80,24 @@ static void test_sizes(const struct shape *s) {
     }
 }
 
+/* More than is held, to one array: by the ring the shorter side is written from its end, and turned round when all is written, unless the
+ * sides are about as long. Which one it is, is guessed by a look at 256 elements: last, these are kept, and hardly any others. */
+static void test_turned(const struct shape *s) {
+    static const unsigned limits[] = {8, 249, 77, 179, 0, 128, 256, 1};
+    for (unsigned i = 0; i < 8; i++) {
+        if (quick() && i % 3 != 0 && i != 7) continue;
+        const uint64_t n = (28000000 + 4096 * i) / s->elem_nbytes + i;
+        const unsigned bits = 8 * (unsigned)s->elem_nbytes;
+        const uint64_t bound = limits[i] == 256 ? ~UINT64_C(0) >> (64 - bits) : (uint64_t)limits[i] << (bits - 8);
+        const upsweep_predicate keep = {UPSWEEP_LT, {.u = bound}};
+        unsigned char *const upper = h_in + s->offset + s->elem_nbytes - 1; /* bytes of the elements */
+        for (uint64_t j = 0; i == 7 && j < n; j++) upper[j * s->elem_nbytes] = j % (n / 256) != 0;
+        oracle_flags(h_flags, h_in + s->offset, n, s->type, &keep);
+        const uint64_t want_count = oracle_compact(want, h_in + s->offset, h_flags, n, s->elem_nbytes, true);
+        for (int path = 0; path < PATHS; path++) check_way(s, n, &keep, want_count, path, TO_ONE);
+    }
+}
+
 static bool open_all(void) {
     for (int path = 0; path < PATHS; path++) {
         ctx[path] = open_path(path, NULL);
@@ -106,8 +125,10 @@ int main(void) {
     }
     h_in = must_malloc(MAX_NBYTES + ROOM), h_flags = must_malloc(MAX_NBYTES), got = must_malloc(MAX_NBYTES), want = must_malloc(MAX_NBYTES);
     rng_fill(&rng, h_in, MAX_NBYTES + ROOM);
-    if (open_all())
+    if (open_all()) {
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) test_sizes(&shapes[i]);
+        for (size_t i = 1; i < 4; i++) test_turned(&shapes[i]);
+    }
     for (int path = 0; path < PATHS && ctx[path] != NULL; path++) {
         upsweep_free(ctx[path], in[path]);
         upsweep_free(ctx[path], out[path]);
