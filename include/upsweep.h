@@ -263,7 +263,7 @@ UPSWEEP_CALL upsweep_reserve(upsweep_context *ctx, size_t nbytes);
 /* Uses the caller's memory (context memory, aligned to 256 bytes) as scratch from now on, and never allocates: a call that needs more
  * fails with ERR_SCRATCH. NULL, 0: back to scratch of the context's own. No array of a call may overlap it (ERR_ALIAS). The memory stays
  * the caller's to free, after the context has been given other scratch and what was queued before has finished, or after
- * upsweep_close(). Errors: NULL, ALIGN. */
+ * upsweep_close(). Errors: NULL, ALIGN, SIZE. */
 UPSWEEP_CALL upsweep_set_scratch(upsweep_context *ctx, void *scratch, size_t nbytes);
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------------- */

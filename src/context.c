@@ -254,6 +254,8 @@ upsweep_status upsweep_set_scratch(upsweep_context *ctx, void *scratch, size_t n
     if (scratch == NULL && nbytes > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "scratch is NULL, but nbytes is %zu", nbytes);
     if ((uintptr_t)scratch % SCRATCH_ALIGN != 0)
         return context_fail(ctx, UPSWEEP_ERR_ALIGN, "scratch is not aligned to %d bytes", SCRATCH_ALIGN);
+    if (nbytes > PTRDIFF_MAX || (uintptr_t)scratch > UINTPTR_MAX - nbytes) /* or what overlaps it would not be seen */
+        return context_fail(ctx, UPSWEEP_ERR_SIZE, "scratch: %zu bytes are more than memory can address", nbytes);
     if (scratch != NULL) TRY(ctx->backend->check_memory(ctx, scratch, "scratch"));
     drop_scratch(ctx);
     if (scratch == NULL) return UPSWEEP_OK;

@@ -62,7 +62,7 @@ mutant() {
 }
 
 # The sources as they are pass: otherwise every bug would be "caught".
-for test in scan scan_floats compact sort errors scratch open context utf8 utf8_exhaustive; do
+for test in scan scan_floats compact sort errors nothing scratch open context utf8 utf8_exhaustive; do
     run $test || { cat "$work/log"; echo "mutants.sh: test_$test fails without a planted bug"; exit 1; }
 done
 
@@ -70,19 +70,21 @@ done
 mutant quick scan src/op.h '/define APPLY_MIN/s/|| IS_NAN(a) //' 'min forgets a NaN'
 mutant full scan src/op.h '/define APPLY_MAX/s/>/>=/' 'max returns the earlier of two equal zeros'
 mutant quick scan src/cpu/chain.c 's/policy->combine(chain->arg, carry, aggregate)/aggregate/' 'threads: a carry forgets the blocks before the last'
+mutant full scan src/cpu/chain.c 's/if (block >= chain->nblocks) return;/if (block + 1 >= chain->nblocks \&\& chain->nblocks > 4) return;/' 'threads: the last block is left out'
 mutant full scan src/cpu/chain.c 's/return chain.slots\[chain.nblocks % CHAIN_SLOTS\].carry/return carry/' 'threads: the total is the carry-in'
 mutant quick scan_floats src/cpu/scan.c 's|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes,|args->n, CHAIN_BLOCK_NBYTES / elem_nbytes / cpu_impl(ctx)->nthreads,|' 'float sums depend on the number of threads'
 mutant full scan_floats src/cpu/apply_tmpl.h 's/return op == UPSWEEP_ADD ? a + b : a \* b;/return (double)(float)(op == UPSWEEP_ADD ? a + b : a * b);/' 'f32 sums lose small terms'
 mutant full scan src/cpu/portable_tmpl.h 's/const T x = in\[i\];.*before it is.*/const T x = out == in ? (T)0 : in[i];/' 'an exclusive scan in place reads what it wrote'
 mutant full scan src/cpu/vector_scan_tmpl.h 's/T total = FLOATING ? sum\[0\]/T total = !FLOATING ? sum[0]/' 'vectors: a block of integers counts one lane'
 mutant full scan src/cpu/avx512_tmpl.h '/set_epi64(5, 5, 0, 0, 1, 1, 0, 0)/s/5, 5/7, 7/' 'AVX-512: 8-byte prefixes cross lanes wrongly'
-mutant full scan src/cpu/scan.c 's/args->init == NULL ? /args->init == NULL || args->n == 0 ? /' 'a total of nothing forgets the carry-in'
+mutant full nothing src/cpu/scan.c 's/args->init == NULL ? /args->init == NULL || args->n == 0 ? /' 'a total of nothing forgets the carry-in'
 
 # ---- compact ----
 mutant quick compact src/cpu/apply_tmpl.h '/case UPSWEEP_LE/,/return/s/x <= value/x < value/' '<= is <'
 mutant full compact src/cpu/apply_tmpl.h 's/default: return x != value;.*/default: return x < value || x > value;/; /default:$/{n;s/return x != value;.*/return x < value || x > value;/}' 'a NaN is not kept by nonzero and ne'
 mutant full compact src/cpu/compact.c 's/rejected_place_of(run, first - carry), total_rejected/rejected_place_of(run, first), total_rejected/' 'partition leaves holes among the rejected'
 mutant full compact src/cpu/compact.c 's/rejected_place_of(run, first - carry), stage/rejected_place_of(run, first), stage/' 'threads: the second array has holes'
+mutant full compact src/cpu/compact.c 's/const bool direct = stage == NULL || /const bool direct = true || /' 'partition: a full vector runs past a side'
 mutant full compact src/cpu/compact.c 's/kept_last = run->args->out == run->args->in/kept_last = run->args->rest == run->args->in/' 'partition in place overwrites what it has yet to read'
 mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
 mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)end, _mm256_add_epi64(first, place));/_mm256_storeu_si256((__m256i *)(end + (n == 64 * nwords)), _mm256_add_epi64(first, place));/' 'AVX2: a store past the end'
@@ -114,12 +116,16 @@ mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if
 # ---- arguments and contexts ----
 mutant quick errors src/check.h 's/a_end <= b_start || b_end <= a_start/a_end <= b_start || b_start <= a_start/' 'overlap from one side passes'
 mutant full errors src/api.c 's/TRY(check_apart(ctx, out, rest, false));/;/' 'two outputs that overlap pass'
+mutant full errors src/api.c 's/return check_apart(ctx, map, in, false);/return UPSWEEP_OK;/' 'a map that overlaps the text passes'
 mutant full errors src/check.h 's/if (__builtin_mul_overflow(a.n, a.elem_nbytes, \&nbytes) ||/if ((nbytes = a.n * a.elem_nbytes, false) ||/' 'a size that overflows passes'
 mutant full errors src/check.c 's/n > 0 \&\& (base > highest || n - 1 > highest - base)/n > 0 \&\& base + (n - 1) > highest/' 'a base that overflows passes'
 mutant full compact src/check.c 's/value >= -highest - 1/value >= -highest/' 'the least constant of a type is refused'
 mutant full scratch src/cpu/compact.c 's/(blocks > chunk ? blocks : chunk) \* ntasks/(blocks > chunk ? blocks : chunk)/' 'scratch for one thread only'
 mutant quick open src/context.c 's/if (!ctx->scratch_is_callers) ctx->backend->free/if (ctx->scratch_is_callers) ctx->backend->free/' 'scratch leaks'
 mutant full open src/cpu/backend.c 's/if (impl == NULL) return context_fail/if (impl == NULL \&\& index > 0) return context_fail/' 'a failed allocation is not noticed'
+mutant quick context src/cpu/threads.c 's/return pool != NULL \&\& pool->process == getpid();/return pool != NULL;/' 'a forked child waits for threads of its parent'
+mutant full context src/context.c 's/to->size = size;/to->size = sizeof *from;/' 'the size of the struct of a caller changes'
+mutant full open src/cpu/backend.c 's/if (index >= 0 \&\& wanted != 0 \&\& wanted != index)/if (index > 0 \&\& wanted > index)/' 'fewer threads than the name asks for pass'
 
 # ---- UTF-8 ----
 mutant full utf8_exhaustive src/cpu/utf8_rules.h '/lowest = lead/s/0xA0/0x80/' 'overlong sequences of three bytes are good'

@@ -324,6 +324,8 @@ static void test_memory_arguments(struct setup *s) {
     REJECTS(SIZE, "value_nbytes", upsweep_scratch_size(c, &(uint64_t){0}, UPSWEEP_PRIM_ARGSORT, 1, 4, 0));
     REJECTS(NULL, "scratch", upsweep_set_scratch(c, NULL, 8));
     REJECTS(ALIGN, "scratch", upsweep_set_scratch(c, shifted(a.values_out, 1), 8));
+    REJECTS(SIZE, "scratch", upsweep_set_scratch(c, (void *)((uintptr_t)a.values_out / 256 * 256), SIZE_MAX));
+    REJECTS(SIZE, "scratch", upsweep_set_scratch(c, (void *)((uintptr_t)a.values_out / 256 * 256), (size_t)PTRDIFF_MAX + 1));
     REJECTS(OPTIONS, "size", upsweep_context_device(c, &(upsweep_device){.size = 0}));
     REJECTS(NULL, "device", upsweep_context_device(c, NULL));
     void *p = host;
