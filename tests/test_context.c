@@ -189,7 +189,7 @@ struct user_thread {
 };
 
 static bool sorts_and_scans(upsweep_context *ctx, uint64_t seed) {
-    enum { N = (1 << 20) + 5, ROUNDS = 2 }; /* more than one thread does alone */
+    enum { N = (1 << 19) + 5, ROUNDS = 2 }; /* more than one thread does alone */
     struct rng rng = {seed};
     uint32_t *x = must_malloc(N * sizeof *x), *y = must_malloc(N * sizeof *y);
     bool good = true;
@@ -211,7 +211,7 @@ static void *use_contexts(void *arg) {
     struct user_thread *user = arg;
     upsweep_context *one = NULL, *two = NULL, *none = NULL;
     bool good = upsweep_error(NULL)[0] == 0;
-    good &= upsweep_open(&one, "cpu:2") == UPSWEEP_OK && upsweep_open(&two, "cpu:3") == UPSWEEP_OK;
+    good &= upsweep_open(&one, "cpu:4") == UPSWEEP_OK && upsweep_open(&two, "cpu:5") == UPSWEEP_OK;
     char name[32];
     snprintf(name, sizeof name, "backend-%" PRIu64, user->seed);
     good &= upsweep_open(&none, name) == UPSWEEP_ERR_BACKEND;
@@ -225,7 +225,7 @@ static void *use_contexts(void *arg) {
 
 static void test_contexts_at_once(void) {
     case_begin("contexts at once");
-    enum { USERS = 6 };
+    enum { USERS = 4 };
     struct user_thread users[USERS] = {0};
     for (int i = 0; i < USERS; i++) {
         users[i].seed = 1000 + (uint64_t)i;
@@ -240,9 +240,9 @@ static void test_contexts_at_once(void) {
 /* A child has the memory of its parent, but not the threads, one of which may have held the lock. */
 static void test_forked_child(void) {
     case_begin("a forked child");
-    enum { CHILDREN = 8 };
+    enum { CHILDREN = 3 };
     upsweep_context *ctx = NULL;
-    CHECK_OK(upsweep_open(&ctx, "cpu:3"));
+    CHECK_OK(upsweep_open(&ctx, "cpu:4"));
     for (uint64_t i = 0; i < CHILDREN; i++) {
         CHECK(sorts_and_scans(ctx, i)); /* the workers are still awake */
         const pid_t child = fork();

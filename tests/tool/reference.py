@@ -294,8 +294,9 @@ def test_text():
 
 def test_signals():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        for command in (['scan'], ['compact'], ['partition', '--where', '<3']):
-            work = path('signals')
+        work = path('signals')
+        for command in (['scan'], ['compact'], ['partition', '--where', '<3'], ['partition', '--rest', os.path.join(work, 'rest')]):
+            files = 3 if '--rest' in command else 2
             os.mkdir(work)
             out = os.path.join(work, 'out')
             with open(out, 'wb') as f:
@@ -305,10 +306,10 @@ def test_signals():
             run.stdin.write(bytes(range(100)))
             run.stdin.flush()
             for _ in range(1000):
-                if len(os.listdir(work)) > 1:
+                if len(os.listdir(work)) == files:
                     break
                 time.sleep(0.01)
-            appeared = len(os.listdir(work)) > 1
+            appeared = len(os.listdir(work)) == files
             run.send_signal(number)
             said = run.stderr.read()
             run.wait()
