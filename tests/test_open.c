@@ -1,5 +1,6 @@
 /* test_open.c: opening a context: what is rejected, options, environment, and every allocation failing in its turn. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include "harness.h"
@@ -124,6 +125,23 @@ static void test_environment(void) {
 #endif
 }
 
+/* ---- threads that do not start -------------------------------------------------------------------------------------------------- */
+
+static void test_no_threads(void) {
+    case_begin("threads that do not start");
+    upsweep_context *ctx = NULL;
+    pthread_attr_t before, huge;
+    CHECK(pthread_getattr_default_np(&before) == 0 && pthread_attr_init(&huge) == 0);
+    CHECK(pthread_attr_setstacksize(&huge, (size_t)1 << 47) == 0); /* more than there are addresses */
+    CHECK(pthread_setattr_default_np(&huge) == 0);
+    rejects_open(UPSWEEP_ERR_THREADS, "cpu:3", NULL, "threads");
+    if (CHECK_OK(upsweep_open(&ctx, "cpu:1"))) check_works(ctx); /* which needs none */
+    upsweep_close(ctx);
+    CHECK(pthread_setattr_default_np(&before) == 0);
+    pthread_attr_destroy(&huge);
+    pthread_attr_destroy(&before);
+}
+
 /* ---- every allocation fails once --------------------------------------------------------------------------------------------- */
 
 /* An allocator that fails at its fail_at-th call, keeps count of what is out, aligns to 16 bytes and no more, and hands out dirt. */
@@ -214,6 +232,7 @@ int main(void) {
     if (backend_wanted("cpu")) {
         test_options();
         test_environment();
+        test_no_threads();
         test_failing_allocations(1);
         test_failing_allocations(4);
     }
