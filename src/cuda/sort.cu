@@ -8,7 +8,8 @@
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
- *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors
+ *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors; also for pairs of 32-bit keys,
+ *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
  *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
@@ -204,25 +205,46 @@ static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *
     return lists;
 }
 
-/* Indices of 4 bytes leave room for half an item each, so after a second partition the other halves lie in the scratch. */
+/* The items of keys of 32 bits with their indices. For an argsort there is scratch enough for whole ones; but its indices, of 4 bytes,
+ * leave room for half an item each, so after a second partition the other halves lie in the scratch. Pairs have scratch for whole items,
+ * unless the values are to be copied there, or are small; then, and of keys without values, the upper halves lie where the keys will be. */
+static void set_indexed(struct split_job *split, const struct sort_job *job, const struct sort_args *args) {
+    const uint32_t nbits = args->hi_bit - args->lo_bit, index_bits = 32 - (uint32_t)__builtin_clz(split->n - 1);
+    split->bits = {32 - args->hi_bit, ~0u << (32 - nbits), 64 - nbits - index_bits, UINT32_MAX >> (32 - index_bits)};
+    split->values_out = job->values_out;
+    split->values = job->values_in;
+    split->value_nbytes = job->value_nbytes;
+    split->value_unit = job->value_unit;
+    if (job->drop_keys) {
+        split->out = NULL;
+        split->high = (uint32_t *)job->values_tmp;
+        split->low = (uint32_t *)job->values_out;
+        return;
+    }
+    const bool copied = job->values_in && job->values_in == job->values_out;
+    if (copied) {
+        split->copied = job->values_in;
+        split->values = job->values_tmp;
+    }
+    if (copied || args->value_nbytes < sizeof(uint32_t)) split->tmp = NULL;
+    split->high = (uint32_t *)job->keys_out;
+    split->low = (uint32_t *)job->keys_tmp;
+}
+
 template <typename KEY, typename ITEM>
 static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct deep_scratch *deep, char *scratch,
-                                   const struct cuda_queue *queue) {
+                                   const struct cuda_queue *queue, const struct sort_args *args) {
     constexpr int FIRST_ROWS = partition_shape<ITEM, true>::ROWS, ROWS = partition_shape<ITEM, false>::ROWS;
     split->first_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, FIRST_ROWS);
     split->tile_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, ROWS);
     if (sizeof(ITEM) > sizeof(KEY)) {
-        split->out = job->values_out;
-        split->index_nbytes = job->value_nbytes;
-        split->index_shift = (uint32_t)__builtin_clz(split->n - 1);
-        split->high = (uint32_t *)job->values_tmp;
-        split->low = (uint32_t *)job->values_out;
+        set_indexed(split, job, args);
     } else if (split->n >= SPLIT_TWO_MIN) {
         split->deep = deep_lists_at(deep, scratch, split);
         split->levels_first = split->n >= levels_first_min(sizeof(KEY));
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
-    split->second = split->index_nbytes == 4 ? NULL : split->out;
+    split->second = split->value_nbytes == 4 ? NULL : job->drop_keys ? split->values_out : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
 }
@@ -244,8 +266,8 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        if (alone) return launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue);
-        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, &layout->deep, scratch, queue);
+        if (alone) return launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue, args);
+        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, &layout->deep, scratch, queue, args);
         const cudaError_t error = clear_headers(job, &split, queue);
         return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;
     }

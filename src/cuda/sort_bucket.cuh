@@ -5,8 +5,10 @@
 #ifndef UPSWEEP_CUDA_SORT_BUCKET_CUH
 #define UPSWEEP_CUDA_SORT_BUCKET_CUH
 
+#include "sort_item.cuh"
 #include "sort_merge.cuh"
 #include "sort_repeats.cuh"
+#include "sort_values.cuh"
 
 /* Within a bucket the top bits are known; an item is kept without them, shifted up, so that there is room for a rank below. */
 template <typename ITEM> struct bucket_items {
@@ -18,28 +20,33 @@ template <typename ITEM> struct bucket_items {
     __device__ __forceinline__ ITEM item_of(ITEM shifted) const { return (ITEM)((shifted >> bits) + least); }
 };
 
-/* Writes the keys, or the indices, that the window's items stand for. out: of slot 0. */
-template <typename T, typename KEY, typename ITEM>
-static __device__ __forceinline__ void put_results(void *out, struct bucket_slots slots, uint32_t window_slot,
-                                                   const ITEM (&items)[WINDOW_LANE_KEYS], const struct bucket_items<ITEM> &bucket,
-                                                   const struct key_order<KEY> &order, uint32_t index_shift) {
-    T results[WINDOW_LANE_KEYS];
+/* Writes the keys that the window's items stand for, and the values or indices. The pointers: of slot 0. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ void put_results(const struct split_job &job, KEY *out, char *values_out, struct bucket_slots slots,
+                                                   uint32_t window_slot, ITEM (&items)[WINDOW_LANE_KEYS],
+                                                   const struct bucket_items<ITEM> &bucket, const struct item_order<KEY, ITEM> &order) {
+    if constexpr (item_order<KEY, ITEM>::INDEXED) {
+#pragma unroll
+        for (int i = 0; i < WINDOW_LANE_KEYS; i++) items[i] = bucket.item_of(items[i]);
+        if (job.values_out) {
+            uint32_t indices[WINDOW_LANE_KEYS];
+#pragma unroll
+            for (int i = 0; i < WINDOW_LANE_KEYS; i++) indices[i] = order.index_of(items[i]);
+            put_values(job, values_out, slots, window_slot, indices, (const char *)job.values, job.n - 1);
+        }
+        if (!job.out) return;
+    }
+    KEY keys[WINDOW_LANE_KEYS];
 #pragma unroll
     for (int i = 0; i < WINDOW_LANE_KEYS; i++) {
-        if constexpr (sizeof(KEY) != sizeof(ITEM))
-            results[i] = (uint32_t)bucket.item_of(items[i]) >> index_shift;
-        else if (order.float_mask == 0 && !bucket.bounded)
-            results[i] = (T)((items[i] >> bucket.bits | bucket.least) ^ order.flip);
+        if constexpr (item_order<KEY, ITEM>::INDEXED)
+            keys[i] = order.key_of(items[i]);
+        else if (order.order.float_mask == 0 && !bucket.bounded)
+            keys[i] = (items[i] >> bucket.bits | bucket.least) ^ order.order.flip;
         else
-            results[i] = order.key_of_image(bucket.item_of(items[i]));
+            keys[i] = order.key_of(bucket.item_of(items[i]));
     }
-    put_window((T *)out, slots, window_slot, results);
-}
-
-/* An item of the bucket, from where the last partition has put it. */
-template <typename ITEM> static __device__ __forceinline__ ITEM get_item(const struct split_job &job, const ITEM *src, uint32_t place) {
-    if (sizeof(ITEM) == 8 && !src) return (ITEM)((uint64_t)job.high[place] << 32 | job.low[place]);
-    return src[place];
+    put_window(out, slots, window_slot, keys);
 }
 
 /* Which of a thread's items there are. Where TOGETHER rows are there for all threads, nothing is asked for each item: that is nearly every
@@ -172,10 +179,13 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     /* Items of an argsort are never equal, so that deep bins have too many distinct ones. */
     if (deep && (sizeof(KEY) != sizeof(ITEM) || __syncthreads_or(no_room))) return false;
 
-    /* Slots: a halo, then as many as make out + slot aligned to eight items, then the items, then what the last window looks at. */
-    const uint32_t out_nbytes = sizeof(KEY) == sizeof(ITEM) ? (uint32_t)sizeof(KEY) : job.index_nbytes == 4 ? 4 : 8;
-    char *out = (char *)job.out + (uint64_t)start * out_nbytes;
-    const uint32_t skew = (uint32_t)(uintptr_t)out / out_nbytes % WINDOW_LANE_KEYS, first = WINDOW_HALO + skew;
+    /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
+     */
+    KEY *out = (KEY *)job.out + start;
+    char *values_out = (char *)job.values_out + (uint64_t)start * job.value_nbytes;
+    const bool by_indices = item_order<KEY, ITEM>::INDEXED && !job.out;
+    const uintptr_t place = by_indices ? (uintptr_t)values_out >> (job.value_nbytes == 4 ? 2 : 3) : (uintptr_t)out / sizeof(KEY);
+    const uint32_t skew = (uint32_t)place % WINDOW_LANE_KEYS, first = WINDOW_HALO + skew;
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
@@ -187,34 +197,31 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 
-    const struct key_order<KEY> order(job);
-    out -= (uint64_t)first * out_nbytes;
+    const struct item_order<KEY, ITEM> order(job);
+    out -= first;
+    values_out -= (uint64_t)first * job.value_nbytes;
     for (uint32_t window = threadIdx.x / 32; window < nwindows; window += SHAPE::WARPS) {
         ITEM sorted[WINDOW_LANE_KEYS];
         get_window(sorted, s_slots, window * WINDOW_STEP);
         sort_window(sorted);
-        if (sizeof(KEY) == sizeof(ITEM))
-            put_results<KEY>(out, slots, window * WINDOW_STEP, sorted, bucket, order, 0);
-        else if (job.index_nbytes == 4)
-            put_results<uint32_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order, job.index_shift);
-        else
-            put_results<uint64_t>(out, slots, window * WINDOW_STEP, sorted, bucket, order, job.index_shift);
+        put_results(job, out, values_out, slots, window * WINDOW_STEP, sorted, bucket, order);
     }
     return true;
 }
 
 /* ---- the slow ways ------------------------------------------------------------------------------------------------------------ */
 
-/* Writes the key, or the index, that an item stands for. */
+/* Writes the value, or the index, of one item: a call, since all sizes of values in every row would be most of the kernel. */
+static __device__ __noinline__ void put_value_of(const struct split_job &job, uint64_t place, uint32_t index) {
+    put_value_at(job, (char *)job.values_out + place * job.value_nbytes, (const char *)job.values, index);
+}
+
+/* Writes what an item stands for. */
 template <typename KEY, typename ITEM>
-static __device__ __forceinline__ void put_result(const struct split_job &job, const struct key_order<KEY> &order, uint64_t place,
+static __device__ __forceinline__ void put_result(const struct split_job &job, const struct item_order<KEY, ITEM> &order, uint64_t place,
                                                   ITEM item) {
-    if constexpr (sizeof(KEY) == sizeof(ITEM))
-        ((KEY *)job.out)[place] = order.key_of_image(item);
-    else if (job.index_nbytes == 4)
-        ((uint32_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
-    else
-        ((uint64_t *)job.out)[place] = (uint32_t)item >> job.index_shift;
+    if (order.INDEXED && job.values_out) put_value_of(job, place, order.index_of(item));
+    if (!order.INDEXED || job.out) ((KEY *)job.out)[place] = order.key_of(item);
 }
 
 /* Any bucket: stable passes over the bits that its items do not share. All threads call it. */
@@ -230,10 +237,11 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++)
         items[row] = which.has(row) ? (ITEM)(get_item(job, found.src, found.start + start + row * SORT_TEAM) - least) : (ITEM)0;
-    __syncthreads(); /* all items are in registers, so that the bucket may be overwritten */
-    for (uint32_t shift = 0; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
+    __syncthreads();                              /* all items are in registers, so that the bucket may be overwritten */
+    const uint32_t lo_bit = job.bits.index_shift; /* what is below an index is not looked at */
+    for (uint32_t shift = lo_bit; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
         reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, no_places, which, start, n, memory, shift, SORT_DIGITS - 1);
-    const struct key_order<KEY> order(job);
+    const struct item_order<KEY, ITEM> order(job);
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
         if (which.has(row)) put_result(job, order, (uint64_t)found.start + start + row * SORT_TEAM, (ITEM)(items[row] + least));
@@ -260,7 +268,7 @@ static __device__ __noinline__ void merge_bucket(const struct split_job &job, co
         if (mine + k < n) s_items[mine + k] = items[k];
     }
     __syncthreads(); /* all is in order */
-    const struct key_order<KEY> order(job);
+    const struct item_order<KEY, ITEM> order(job);
     for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)found.start + i, s_items[i]);
 }
 

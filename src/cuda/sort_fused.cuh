@@ -44,6 +44,30 @@ static __device__ __forceinline__ void announce_split(const struct fused_job &jo
     job.totals->hand_over(turn);
 }
 
+/* Copies the values of a tile to where they are later read from, if the output takes their place. */
+static __device__ __forceinline__ void copy_values(const struct split_job &split, uint32_t first, uint32_t count) {
+    if (!split.copied) return;
+    const uint32_t units = split.value_nbytes / split.value_unit;
+    const uint64_t begin = (uint64_t)first * units, end = begin + (uint64_t)count * units;
+    for (uint64_t i = begin + threadIdx.x; i < end; i += FUSED_THREADS) {
+        const uint64_t at = i * split.value_unit;
+        copy_value((char *)split.values + at, (const char *)split.copied + at, split.value_unit, split.value_unit);
+    }
+}
+
+/* Copies the runs of a tile to their buckets. HALVES: known to be in halves, else whole. */
+template <bool HALVES, typename ITEM>
+static __device__ __forceinline__ void copy_runs(const struct split_job &split, const ITEM *s_tile, const uint32_t *s_base,
+                                                 uint32_t count) {
+    ITEM *dst = HALVES ? NULL : (ITEM *)split.tmp;
+    const uint32_t shift = sizeof(ITEM) * 8 - split.fine_bits, mask = (1u << split.fine_bits) - 1;
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < count; i += FUSED_THREADS) {
+        const ITEM item = s_tile[i];
+        put_item<HALVES>(split, dst, s_base[digit_of(item, shift, mask)] + i, item);
+    }
+}
+
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
 /* ROWS: at least tile_items / FUSED_THREADS; few leave registers for a CTA that sorts a bucket, so that it can start up early. Dynamic
@@ -59,18 +83,22 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     const uint32_t rows = split.tile_items / FUSED_THREADS, warp = threadIdx.x / 32, start = warp * 32 * rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, rows, count);
     const KEY *src = (const KEY *)split.in + first + start;
-    KEY images[ROWS];
+    KEY images[ROWS] = {};
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? src[row * 32] : (KEY)0;
+    for (int row = 0; row < ROWS; row++) {
+        if (row >= (int)rows) break; /* here and below: of few keys, rows that no tile has would take most of the time */
+        if (items.has(row)) images[row] = src[row * 32];
+    }
+    if constexpr (sizeof(ITEM) > sizeof(KEY)) copy_values(split, first, count);
     const uint32_t ndigits = 1u << split.fine_bits, shift = sizeof(KEY) * 8 - split.fine_bits, digit = threadIdx.x;
     if (digit < ndigits) s.places[digit] = 0;
     if (threadIdx.x == 0) s.turn = job.totals->turn;
-    const struct key_order<KEY> order(split);
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
+    const struct item_order<KEY, ITEM> order(split);
+    KEY heads[ROWS];
+    order.make_heads(heads, images, first + start);
     __syncthreads(); /* zeroes before counts; and whoever adds to the totals has read the turn */
     struct packed_ranks<ROWS> ranks = {};
-    count_warp<true>(ranks, images, items, s.places, bit_digits{shift, ndigits - 1});
+    count_warp<true, true>(ranks, heads, items, s.places, bit_digits{shift, ndigits - 1});
     __syncthreads(); /* all counts */
 
     uint32_t *my_total = job.totals->of(s.turn, digit % FUSED_DIGITS);
@@ -81,9 +109,10 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     ITEM *s_tile = (ITEM *)s_memory;
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
+        if (row >= (int)rows) break;
         if (!items.has(row)) continue;
-        const uint32_t to = s.places[digit_of(images[row], shift, ndigits - 1)] + ranks.get(row);
-        s_tile[to] = make_item<ITEM>(images[row], first + start + row * 32, split.index_shift);
+        const uint32_t to = s.places[digit_of(heads[row], shift, ndigits - 1)] + ranks.get(row);
+        s_tile[to] = order.item_of(heads[row], images[row], first + start + row * 32);
     }
 
     uint32_t total;
@@ -99,23 +128,20 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
         clear_stable(job.stable);
         return;
     }
-    ITEM *dst = (ITEM *)split.tmp;
-    const uint32_t item_shift = sizeof(ITEM) * 8 - split.fine_bits;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < count; i += FUSED_THREADS) {
-        const ITEM item = s_tile[i];
-        dst[s.base[digit_of(item, item_shift, ndigits - 1)] + i] = item;
-    }
+    if (sizeof(ITEM) > sizeof(KEY) && !split.tmp)
+        copy_runs<true>(split, s_tile, s.base, count);
+    else
+        copy_runs<false>(split, s_tile, s.base, count);
 }
 
 /* What the items of a bucket have in common, found by looking at all of them. All threads call it. */
 template <int THREADS, typename ITEM>
-static __device__ __forceinline__ void find_bounds(struct found_bucket<ITEM> *found, ITEM (&s_ends)[2][32]) {
+static __device__ __forceinline__ void find_bounds(const struct split_job &job, struct found_bucket<ITEM> *found, ITEM (&s_ends)[2][32]) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     ITEM least = (ITEM) ~(ITEM)0, most = 0;
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < found->n; i += THREADS) {
-        const ITEM item = found->src[found->start + i];
+        const ITEM item = get_item(job, found->src, found->start + i);
         least = min(least, item);
         most = max(most, item);
     }
@@ -132,6 +158,7 @@ static __device__ __forceinline__ void find_bounds(struct found_bucket<ITEM> *fo
         least = min(least, s_ends[0][w]);
         most = max(most, s_ends[1][w]);
     }
+    least &= (ITEM) ~(ITEM)0 << job.bits.index_shift; /* what is below an index is not looked at */
     const uint32_t zeros = (uint32_t)__clzll((long long)(most - least)) - (64 - (uint32_t)sizeof(ITEM) * 8);
     found->bounded = true;
     found->least = least;
@@ -154,7 +181,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
                 (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
             };
             if (nsampled)
-                find_bounds<SHAPE::THREADS>(&found, s_ends);
+                find_bounds<SHAPE::THREADS>(job, &found, s_ends);
             else if (job.cell_keys)
                 bound_items(&found, job.header->cells.bound + number);
             if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, found);

@@ -53,9 +53,13 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     const uint32_t rows = split.tile_items / FUSED_THREADS, warp = t / 32, start = warp * 32 * rows + t % 32;
     const struct warp_items items = items_of_warp(warp, rows, count);
     const KEY *src = (const KEY *)split.in + first + start;
-    KEY images[ROWS];
+    KEY images[ROWS] = {};
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? src[row * 32] : (KEY)0;
+    for (int row = 0; row < ROWS; row++) {
+        if (row >= (int)rows) break;
+        if (items.has(row)) images[row] = src[row * 32];
+    }
+    if constexpr (sizeof(ITEM) > sizeof(KEY)) copy_values(split, first, count);
     s.places[t] = s.base[t] = 0;
     if (t == 0) {
         s.turn = job.totals->turn;
@@ -66,6 +70,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     const struct key_order<KEY> order(split);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
+        if (row >= (int)rows) break;
         images[row] = order.image(images[row]);
         if (items.has(row)) atomicAdd(&s.base[cells.cell_of(images[row])], 1);
     }
@@ -82,7 +87,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     const struct cell_digits<KEY> digits = { s.entries, cells, 0, ~0u };
     if (fits) {
         struct packed_ranks<ROWS> ranks = {};
-        count_warp<true>(ranks, images, items, s.places, digits);
+        count_warp<true, true>(ranks, images, items, s.places, digits);
         __syncthreads(); /* all counts by numbers */
         my_total = job.totals->of(s.turn, CELLS + t);
         const uint32_t here = s.places[t], before = here ? atomicAdd(my_total, here) : 0, place = scan_threads(here, s.plan.sums);
@@ -90,9 +95,10 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
         __syncthreads(); /* all places */
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
+            if (row >= (int)rows) break;
             if (!items.has(row)) continue;
             const uint32_t to = s.places[digits.of(images[row])] + ranks.get(row);
-            s_tile[to] = make_item<ITEM>(images[row], first + start + row * 32, split.index_shift);
+            s_tile[to] = make_item<ITEM>(images[row], first + start + row * 32, split.bits.index_shift);
         }
         const uint32_t bucket_start = await_totals(&total, my_total, true, split.n, s.sums);
         s.base[t] = bucket_start + before - place;
@@ -105,7 +111,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
 #pragma unroll 4
     for (uint32_t i = t; i < count; i += FUSED_THREADS) {
         const ITEM item = s_tile[i];
-        dst[s.base[digits.of(item)] + i] = item;
+        put_item<(sizeof(ITEM) > sizeof(KEY))>(split, dst, s.base[digits.of(item)] + i, item);
     }
     if (blockIdx.x == 0) write_bounds(&split.header->cells, cells, numbers, s.plan);
 }

@@ -51,13 +51,15 @@ template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
 /* What all CTAs draw alike: an item from each of equal stretches of the input. */
 template <typename KEY, typename ITEM, int PER>
 static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const struct split_job &split) {
-    const struct key_order<KEY> order(split);
+    const struct item_order<KEY, ITEM> order(split);
     const float stretch = (float)split.n / (float)(FUSED_THREADS * PER);
 #pragma unroll
     for (int k = 0; k < PER; k++) {
         const uint32_t i = k * FUSED_THREADS + threadIdx.x, random = (i + 1) * 0x9e3779b9u >> 8; /* Knuth's multiplicative hash */
         const uint32_t at = min((uint32_t)(((float)i + (float)random * 0x1p-24f) * stretch), split.n - 1);
-        items[k] = make_item<ITEM>(order.image(((const KEY *)split.in)[at]), at, split.index_shift);
+        KEY image[1] = {((const KEY *)split.in)[at]}, head[1];
+        order.make_heads(head, image, at);
+        items[k] = order.item_of(head[0], image[0], at);
     }
 }
 
@@ -256,7 +258,7 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     if (blockIdx.x == 0) list_buckets(split, start, total, s); /* after what it has announced in sort_fused.cuh */
     ITEM *dst = (ITEM *)split.tmp;
 #pragma unroll 4
-    for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) dst[s.base[s_numbers[i]] + i] = s_tile[i];
+    for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) put_item<!SHAPE::ALONE>(split, dst, s.base[s_numbers[i]] + i, s_tile[i]);
     if constexpr (SHAPE::ALONE) fill_parts<KEY>(split, s);
     return true;
 }

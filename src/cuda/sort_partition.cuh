@@ -11,7 +11,7 @@
 #ifndef UPSWEEP_CUDA_SORT_PARTITION_CUH
 #define UPSWEEP_CUDA_SORT_PARTITION_CUH
 
-#include "sort_split.cuh"
+#include "sort_item.cuh"
 
 /* FIRST: of the input. */
 template <typename ITEM, bool FIRST> struct partition_shape {
@@ -57,8 +57,9 @@ static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> 
     }
 }
 
-/* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits. */
-template <bool SKEWED, int ROWS, typename KEY>
+/* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits; FEW:
+ * for tiles that may have fewer rows. */
+template <bool SKEWED, bool FEW, int ROWS, typename KEY>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                   uint32_t *s_counts, struct bit_digits digits) {
     uint32_t nlanes;
@@ -70,6 +71,7 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
     if (SKEWED && nlanes > SORT_CROWD) return count_favoured(ranks, images, items, s_counts, digits, digit);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
+        if (FEW && row * 32 >= (int)items.n) break;
         if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
     }
 }
@@ -96,28 +98,8 @@ static __device__ __forceinline__ void reserve_digits(uint32_t (&base)[PER_THREA
     }
 }
 
-/* What is moved for a key: its image, and in the wider items of an argsort also its index, as far up as it goes: so items of equal keys are
- * spread. */
-template <typename ITEM, typename KEY> static __device__ __forceinline__ ITEM make_item(KEY image, uint32_t index, uint32_t index_shift) {
-    if constexpr (sizeof(ITEM) == sizeof(KEY))
-        return image;
-    else
-        return (ITEM)image << 32 | index << index_shift;
-}
-
-/* Writes an item, the second partition perhaps in halves. */
-template <bool SECOND, typename ITEM>
-static __device__ __forceinline__ void put_item(const struct split_job &job, ITEM *dst, uint32_t place, ITEM item) {
-    if (SECOND && sizeof(ITEM) == 8 && !dst) {
-        job.high[place] = (uint32_t)((uint64_t)item >> 32);
-        job.low[place] = (uint32_t)item;
-    } else {
-        dst[place] = item;
-    }
-}
-
 /* The same with digits that are looked up. */
-template <bool SKEWED, int ROWS, typename KEY, typename IMAGE>
+template <bool SKEWED, bool FEW, int ROWS, typename KEY, typename IMAGE>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                   uint32_t *s_counts, const struct cell_digits<IMAGE> &digits) {
     const uint32_t digit = digits.of(images[0]), first = __shfl_sync(~0u, digit, 0);
@@ -127,6 +109,7 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
     }
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
+        if (FEW && row * 32 >= (int)items.n) break;
         if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
     }
 }
@@ -160,8 +143,9 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
     ITEM images[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++)
-        images[row] = SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), tile.first + start + row * 32, job.index_shift);
-    count_warp<SKEWED>(ranks, images, items, s.places, digits);
+        images[row] =
+            SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), tile.first + start + row * 32, job.bits.index_shift);
+    count_warp<SKEWED, false>(ranks, images, items, s.places, digits);
     __syncthreads(); /* all counts */
 
     uint32_t base[PER_THREAD];

@@ -8,8 +8,7 @@
 #define UPSWEEP_CUDA_SORT_PLACED_CUH
 
 #include "async.cuh"
-#include "sort_tile.cuh"
-#include "sort_window.cuh"
+#include "sort_values.cuh"
 
 /* Bits that tell n places apart. */
 static constexpr __host__ __device__ uint32_t place_bits(uint32_t n) {
@@ -48,45 +47,6 @@ template <typename KEY> struct placed_bucket {
     char *values_out;
 };
 
-/* Writes the values of a window's items. out: of slot 0, aligned to 16 bytes; limit: no place is beyond it, not even of what stands around
- * the bucket and is not written. */
-template <typename T, typename ITEM, typename ITEMS>
-static __device__ __forceinline__ void put_words(void *out, struct bucket_slots slots, uint32_t window_slot,
-                                                 const ITEM (&items)[WINDOW_LANE_KEYS], const void *s_values, const ITEMS &placed,
-                                                 uint32_t limit) {
-    T words[WINDOW_LANE_KEYS];
-#pragma unroll
-    for (int i = 0; i < WINDOW_LANE_KEYS; i++) {
-        const uint32_t place = min(placed.place_of(items[i]), limit);
-        words[i] = s_values ? ((const T *)s_values)[place] : (T)place;
-    }
-    put_window((T *)out, slots, window_slot, words);
-}
-
-/* The same for values of any size and alignment. */
-template <typename ITEM, typename ITEMS>
-static __device__ __forceinline__ void put_values(const struct sort_job &job, char *out, struct bucket_slots slots, uint32_t window_slot,
-                                                  const ITEM (&items)[WINDOW_LANE_KEYS], const char *s_values, const ITEMS &placed) {
-    const uint32_t nbytes = job.value_nbytes, limit = slots.end - slots.first - 1;
-    const bool aligned = (uintptr_t)out % 16 == 0;
-    if (nbytes == 4 && aligned) return put_words<uint32_t>(out, slots, window_slot, items, s_values, placed, limit);
-    if (nbytes == 8 && aligned) return put_words<uint64_t>(out, slots, window_slot, items, s_values, placed, limit);
-    const uint32_t lane = threadIdx.x % 32, slot = window_slot + lane * WINDOW_LANE_KEYS;
-    if (lane < WINDOW_HALO / WINDOW_LANE_KEYS || lane >= 32 - WINDOW_HALO / WINDOW_LANE_KEYS) return;
-#pragma unroll
-    for (uint32_t i = 0; i < WINDOW_LANE_KEYS; i++) {
-        if (slot + i < slots.first || slot + i >= slots.end) continue;
-        char *dst = out + (uint64_t)(slot + i) * nbytes;
-        const uint32_t place = placed.place_of(items[i]);
-        if (s_values)
-            copy_value(dst, s_values + place * nbytes, nbytes, job.value_unit);
-        else if (nbytes == 4)
-            *(uint32_t *)dst = place;
-        else
-            *(uint64_t *)dst = place;
-    }
-}
-
 /* Writes everything: window by window. s_slots: the items in their bins. */
 template <typename SHAPE, typename KEY, typename ITEM>
 static __device__ __forceinline__ void put_bucket(const struct sort_job &job, const struct placed_bucket<KEY> &bucket,
@@ -104,7 +64,11 @@ static __device__ __forceinline__ void put_bucket(const struct sort_job &job, co
             for (int i = 0; i < WINDOW_LANE_KEYS; i++) keys[i] = placed.key_of(items[i]);
             put_window(keys_out, slots, window * WINDOW_STEP, keys);
         }
-        if (job.has_values) put_values(job, values_out, slots, window * WINDOW_STEP, items, s_values, placed);
+        if (!job.has_values) continue;
+        uint32_t places[WINDOW_LANE_KEYS];
+#pragma unroll
+        for (int i = 0; i < WINDOW_LANE_KEYS; i++) places[i] = placed.place_of(items[i]);
+        put_values(job, values_out, slots, window * WINDOW_STEP, places, s_values, bucket.n - 1);
     }
 }
 

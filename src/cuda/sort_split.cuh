@@ -16,9 +16,10 @@
  * is the passes that do. An argsort is left to them, too, if keys repeat, which shows in how uneven the buckets are: equal keys fill bins
  * with items that only their indices tell apart.
  *
- * What is moved are *items*, made by the first partition and undone by step 3: keys as their images (sort_job.cuh); or, for an argsort of
- * 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting them in any
- * way is stable.
+ * What is moved are *items*, made by the first partition and undone by step 3 (sort_item.cuh): keys as their images (sort_job.cuh); or, for
+ * an argsort of 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting
+ * them in any way is stable. Where steps 1 and 2 are one launch, pairs are sorted that way, too, whose values step 3 fetches by the
+ * indices, and keys by some of their bits.
  * Cost: keys read 3 or 4 times and written 2 or 3 times, whatever their width. Stable passes: 5 and 4 times for 32 bits, 9 and 8 for 64.
  * Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs, 2017, for splitting before sorting locally. */
 #ifndef UPSWEEP_CUDA_SORT_SPLIT_CUH
@@ -52,13 +53,24 @@ struct split_header {
     struct sampled_buckets sampled;
 };
 
+/* How an item is made of a key and its index (sort_item.cuh). */
+struct item_bits {
+    uint32_t turn;      /* of an image to the left, so that the bits to sort by are at its top: */
+    uint32_t sorted_by; /* these */
+    uint32_t index_shift, index_mask;
+};
+
 struct split_job {
     const void *in;
-    void *out, *tmp;       /* tmp: after the first partition */
-    void *second;          /* after the second: whole items; or NULL: */
-    uint32_t *high, *low;  /* their halves */
-    uint32_t index_nbytes; /* what is wanted are indices of this width; 0: keys */
-    uint32_t index_shift;  /* of an index in the lower half of an item */
+    void *out;             /* of the keys; NULL: these are not wanted */
+    void *tmp;             /* after the first partition: whole items; or NULL: their halves */
+    void *second;          /* after the second: the same */
+    uint32_t *high, *low;  /* the halves */
+    struct item_bits bits; /* of items that have an index: */
+    void *values_out;      /* NULL: only the keys are wanted */
+    const void *values;    /* NULL: the indices are wanted */
+    const void *copied;    /* NULL, or what `values`, which are in the scratch, is first to be copied from */
+    uint32_t value_nbytes, value_unit;
     uint32_t n;
     uint64_t flip, float_mask; /* of image() */
     uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */

@@ -56,7 +56,7 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
     const uint32_t nwords = 1u << (job->coarse_bits + job->fine_bits - 1);
     struct split_job counted = *job;
     counted.copies = counter_copies(queue, job->n, nwords);
-    counted.uneven_limit = job->index_nbytes && !job->cell_keys ? nwords / SPLIT_UNEVEN_PART : UINT32_MAX;
+    counted.uneven_limit = job->values_out && !job->cell_keys ? nwords / SPLIT_UNEVEN_PART : UINT32_MAX;
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
     return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, nwords * counted.copies * 4, counted);
@@ -110,10 +110,21 @@ template <typename KEY, typename ITEM> static bool may_fuse(const struct cuda_qu
     return queue->cooperative && !queue->only_lookback && fused_rows(queue, n) <= (uint32_t)fused_max_rows(sizeof(KEY), sizeof(ITEM));
 }
 
+/* How many items seem to be spread evenly: if their number is told by bits of the index, as many as the index could count. */
+static uint64_t spread_items(const struct sort_args *args) {
+    uint64_t items = args->n;
+    if (args->hi_bit - args->lo_bit < FUSED_MAX_BITS) {
+        for (items = 1; items < args->n;) items *= 2;
+    }
+    return items;
+}
+
 /* Chooses bits and shape for the way with a launch less; false if it is not to be had. */
-template <typename KEY, typename ITEM> static bool choose_fused(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
+template <typename KEY, typename ITEM>
+static bool choose_fused(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
     typedef fused_shapes<ITEM> SHAPES;
-    if (!may_fuse<KEY, ITEM>(queue, n)) return false;
+    const uint64_t n = spread_items(args);
+    if (!may_fuse<KEY, ITEM>(queue, args->n)) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_MIN_BITS, SPLIT_MIN_BITS, FUSED_MAX_BITS};
     for (int shape = 0; shape < 3; shape++) {
@@ -173,18 +184,21 @@ template <typename KEY, typename ITEM> static bool choose_fused_cells(struct spl
     return false;
 }
 
-/* Chooses bits and shape by n; false if a split is not for this sort: keys with company, some of their bits, too few or too many. Items of
- * KEY's width are keys alone, wider ones keys with their indices. */
+/* Chooses bits and shape by n; false if a split is not for this sort. Items of KEY's width are of keys alone, by all their bits; wider ones
+ * have an index: of an argsort, or, if that fits the multiprocessors, of keys with values, or by some of their bits. */
 template <typename KEY, typename ITEM>
 static bool choose_split(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
     typedef split_shapes<ITEM> SHAPES;
-    const bool argsort = !args->keys_out;
-    if (argsort ? sizeof(ITEM) == sizeof(KEY) : args->values_out || sizeof(ITEM) > sizeof(KEY)) return false;
-    if (args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    const bool all_bits = args->hi_bit - args->lo_bit == sizeof(KEY) * 8, indexed = args->values_out || !all_bits;
+    if (indexed != (sizeof(ITEM) > sizeof(KEY)) || args->lo_bit == args->hi_bit) return false;
     if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
-    const bool is_float = args->type == UPSWEEP_F32 || args->type == UPSWEEP_F64;
-    if (is_float && (choose_fused_cells<KEY, ITEM>(job, queue, args->n) || choose_cells<ITEM>(job, args->n))) return true;
-    if (choose_fused<KEY, ITEM>(job, queue, args->n)) return true;
+    const bool by_cells = all_bits && (args->type == UPSWEEP_F32 || args->type == UPSWEEP_F64);
+    const bool fused_only = indexed && (args->keys_out || !all_bits);
+    if (args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS && args->n > INDEXED_FEW_BITS_MAX) return false;
+    if (by_cells && choose_fused_cells<KEY, ITEM>(job, queue, args->n)) return true;
+    if (by_cells && !fused_only && choose_cells<ITEM>(job, args->n)) return true;
+    if (choose_fused<KEY, ITEM>(job, queue, args)) return true;
+    if (fused_only) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
     for (int partitions = 1; partitions <= 2; partitions++) {

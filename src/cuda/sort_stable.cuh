@@ -3,11 +3,11 @@
  * Values give equal keys an identity, so here every step keeps their order:
  *
  *     1. histogram of the top bits (sort_split.cuh)       every bucket's place in the output is known exactly
- *     2. one or two stable partitions (sort_tile.cuh)     the second within each coarse bucket, with a look-back of its own
+ *     2. two stable partitions (sort_tile.cuh)            the second within each coarse bucket, with a look-back of its own
  *     3. buckets in shared memory (sort_placed.cuh)       all remaining bits at once
  *
  * A bucket too big for a CTA is seen in step 1, and then the passes of onesweep, queued behind, do the work instead.
- * Cost: keys read three or four times, values two or three times, both written two or three times, whatever the width of the keys: onesweep
+ * Cost: keys read four times, values three times, both written three times, whatever the width of the keys: onesweep
  * moves both four times for 32 bits and eight times for 64. */
 #ifndef UPSWEEP_CUDA_SORT_STABLE_CUH
 #define UPSWEEP_CUDA_SORT_STABLE_CUH
@@ -35,12 +35,12 @@ template <typename KEY> struct partition_desk {
     bool done;
 };
 
-/* One thread calls it: takes the next tile of the first or only (second: of the second) partition. */
+/* One thread calls it: takes the next tile of the first (second: of the second) partition. */
 template <typename KEY>
 static __device__ __forceinline__ void next_tile(const struct sort_job &job, const struct split_job &split, bool second,
                                                  struct partition_desk<KEY> &desk) {
     const uint32_t ticket = atomicAdd(&split.header->ticket[second], 1), tile_items = split.tile_items;
-    const uint32_t bits = second || split.coarse_bits == 0 ? split.fine_bits : split.coarse_bits;
+    const uint32_t bits = second ? split.fine_bits : split.coarse_bits;
     const uint32_t ntiles = second ? split.header->coarse_tile[1u << split.coarse_bits] : job.ntiles;
     desk.done = ticket >= ntiles;
     if (desk.done) return;
@@ -54,7 +54,7 @@ static __device__ __forceinline__ void next_tile(const struct sort_job &job, con
         desk.starts.first = coarse << split.fine_bits;
         begin = split.header->start[desk.starts.first] + desk.at.tile * tile_items;
         end = split.header->start[(coarse + 1) << split.fine_bits];
-    } else if (split.coarse_bits) {
+    } else {
         desk.at.shift += split.fine_bits;
         desk.starts.stride = 1u << split.fine_bits;
     }
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
 /* ---- buckets ----------------------------------------------------------------------------------------------------------------- */
 
 /* One CTA a bucket. Dynamic shared memory: the shape's, then the values. */
-template <typename KEY, typename ITEM, typename SHAPE>
+template <typename KEY, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
     stable_buckets(const __grid_constant__ struct sort_job job, const __grid_constant__ struct split_job split) {
     extern __shared__ __align__(16) unsigned char s_memory[];
@@ -96,20 +96,18 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
 
     const uint32_t start = split.header->start[blockIdx.x], n = split.header->start[blockIdx.x + 1] - start;
     if (n == 0) return;
-    const bool two = split.coarse_bits > 0;
     const uint64_t values_start = (uint64_t)start * job.value_nbytes;
-    const struct placed_bucket<KEY> bucket = {
-        (const KEY *)(two ? job.keys_out : job.keys_tmp) + start, (const char *)(two ? job.values_out : job.values_tmp) + values_start, n,
-            (KEY *)job.keys_out + start, (char *)job.values_out + values_start
-    };
+    KEY *keys_out = (KEY *)job.keys_out + start;
+    char *values_out = (char *)job.values_out + values_start;
+    const struct placed_bucket<KEY> bucket = { keys_out, values_out, n, keys_out, values_out };
     KEY keys[SHAPE::ROWS];
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
         const uint32_t place = row * SHAPE::THREADS + threadIdx.x;
         keys[row] = place < n ? bucket.keys[place] : (KEY)0;
     }
-    const struct placed_items<KEY, ITEM> placed(job, (KEY)((KEY)blockIdx.x << bucket_shift<KEY>(split)),
-                                                split.coarse_bits + split.fine_bits, place_bits(SHAPE::ITEMS));
+    const struct placed_items<KEY, KEY> placed(job, (KEY)((KEY)blockIdx.x << bucket_shift<KEY>(split)), split.coarse_bits + split.fine_bits,
+                                               place_bits(SHAPE::ITEMS));
     sort_placed<SHAPE>(job, bucket, placed, keys, s_memory, s_sums);
 }
 

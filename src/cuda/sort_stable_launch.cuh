@@ -22,16 +22,14 @@ template <> struct stable_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 512, 18, 12, 2> BIG;
 };
 
-/* ITEM wider than KEY: by one partition. Else by two, since only the second takes enough bits off a key to leave room for a place. */
-template <typename KEY, typename ITEM, typename SHAPE>
+/* By two partitions, since only the second takes enough bits off a key to leave room for a place. */
+template <typename SHAPE>
 static bool try_shape(struct split_job *split, const struct cuda_queue *queue, const struct sort_job *job, uint32_t most_bits) {
     const uint32_t shared = SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes;
     if (shared > shared_nbytes_per_cta(queue->arch, 1)) return false;
-    uint32_t bits = split_bits(job->n, SHAPE::ITEMS);
-    const bool one = sizeof(ITEM) > sizeof(KEY);
-    if (!one) bits = max_u32(bits, place_bits(SHAPE::ITEMS));
+    const uint32_t bits = max_u32(split_bits(job->n, SHAPE::ITEMS), place_bits(SHAPE::ITEMS));
     if (bits > most_bits) return false;
-    split->coarse_bits = one ? 0 : bits / 2;
+    split->coarse_bits = bits / 2;
     split->fine_bits = bits - split->coarse_bits;
     split->bucket_max = SHAPE::ITEMS;
     split->sample_limit = sample_limit(split, job->n);
@@ -44,16 +42,13 @@ static bool choose_stable(struct split_job *split, const struct cuda_queue *queu
                           const struct sort_job *job) {
     if (args->hi_bit - args->lo_bit != sizeof(KEY) * 8 || !job->has_values) return false;
     if (queue->arch < 90 || queue->arch >= 120 || job->n > SORT_PORTION_ITEMS || job->n < stable_min(sizeof(KEY))) return false;
-    constexpr uint32_t ONE = SORT_DIGIT_BITS, TWO = 2 * SORT_DIGIT_BITS;
-    if constexpr (sizeof(KEY) == 4) {
-        if (try_shape<KEY, uint64_t, stable_shapes<uint64_t>::MIDDLE>(split, queue, job, ONE)) return true;
-        if (try_shape<KEY, uint64_t, stable_shapes<uint64_t>::BIG>(split, queue, job, ONE)) return true;
-    } else {
-        if (try_shape<KEY, KEY, stable_shapes<uint64_t>::LEAST>(split, queue, job, STABLE_LEAST_BITS)) return true;
+    constexpr uint32_t MOST = 2 * SORT_DIGIT_BITS;
+    if constexpr (sizeof(KEY) == 8) {
+        if (try_shape<stable_shapes<uint64_t>::LEAST>(split, queue, job, STABLE_LEAST_BITS)) return true;
     }
-    return try_shape<KEY, KEY, typename stable_shapes<KEY>::LITTLE>(split, queue, job, TWO) ||
-           try_shape<KEY, KEY, typename stable_shapes<KEY>::MIDDLE>(split, queue, job, TWO) ||
-           try_shape<KEY, KEY, typename stable_shapes<KEY>::BIG>(split, queue, job, TWO);
+    return try_shape<typename stable_shapes<KEY>::LITTLE>(split, queue, job, MOST) ||
+           try_shape<typename stable_shapes<KEY>::MIDDLE>(split, queue, job, MOST) ||
+           try_shape<typename stable_shapes<KEY>::BIG>(split, queue, job, MOST);
 }
 
 template <typename KEY, int WORD>
@@ -63,48 +58,36 @@ static cudaError_t launch_stable_partition(const struct sort_job *job, const str
     return launch_next(queue, stable_partition<KEY, WORD>, ntiles, SORT_THREADS, tile_nbytes<KEY, WORD>(job), *job, *split, second);
 }
 
-template <typename KEY>
-static cudaError_t launch_stable_partitions(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue,
-                                            uint32_t word) {
-    cudaError_t error = cudaSuccess;
-    for (int second = 0; second <= (split->coarse_bits > 0) && error == cudaSuccess; second++) {
-        error = word == 8 ? launch_stable_partition<KEY, 8>(job, split, queue, second)
-                          : launch_stable_partition<KEY, 4>(job, split, queue, second);
-    }
-    return error;
-}
-
-template <typename KEY, typename ITEM, typename SHAPE>
+template <typename KEY, typename SHAPE>
 static cudaError_t launch_stable_shape(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
-    return launch_next(queue, stable_buckets<KEY, ITEM, SHAPE>, 1u << (split->coarse_bits + split->fine_bits), SHAPE::THREADS,
+    return launch_next(queue, stable_buckets<KEY, SHAPE>, 1u << (split->coarse_bits + split->fine_bits), SHAPE::THREADS,
                        SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes, *job, *split);
 }
 
-template <typename KEY, typename ITEM>
+template <typename KEY>
 static cudaError_t launch_stable_buckets(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
-    typedef stable_shapes<ITEM> SHAPES;
+    typedef stable_shapes<KEY> SHAPES;
     if constexpr (sizeof(KEY) == 8) {
-        if (split->bucket_max == SHAPES::LEAST::ITEMS) return launch_stable_shape<KEY, ITEM, typename SHAPES::LEAST>(job, split, queue);
+        if (split->bucket_max == SHAPES::LEAST::ITEMS) return launch_stable_shape<KEY, typename SHAPES::LEAST>(job, split, queue);
     }
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_stable_shape<KEY, ITEM, typename SHAPES::LITTLE>(job, split, queue);
-    }
-    if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_stable_shape<KEY, ITEM, typename SHAPES::MIDDLE>(job, split, queue);
-    return launch_stable_shape<KEY, ITEM, typename SHAPES::BIG>(job, split, queue);
+    if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_stable_shape<KEY, typename SHAPES::LITTLE>(job, split, queue);
+    if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_stable_shape<KEY, typename SHAPES::MIDDLE>(job, split, queue);
+    return launch_stable_shape<KEY, typename SHAPES::BIG>(job, split, queue);
 }
 
 template <typename KEY>
 static cudaError_t launch_stable(const struct sort_job *job, struct split_job *split, const struct cuda_queue *queue, uint32_t word) {
     split->tile_items = job->rows * SORT_THREADS;
-    for (int second = 0; second <= (split->coarse_bits > 0); second++) {
+    for (int second = 0; second < 2; second++) {
         split->states[second] = job->states[second];
         split->state_words[second] = (job->ntiles + (second ? 1u << split->coarse_bits : 0)) * SORT_DIGITS;
     }
     cudaError_t error = launch_split_histogram<KEY, bit_digits>(split, queue);
-    if (error == cudaSuccess) error = launch_stable_partitions<KEY>(job, split, queue, word);
-    if (error != cudaSuccess) return error;
-    if (split->coarse_bits) return launch_stable_buckets<KEY, KEY>(job, split, queue);
-    return launch_stable_buckets<KEY, uint64_t>(job, split, queue);
+    for (int second = 0; second < 2 && error == cudaSuccess; second++) {
+        error = word == 8 ? launch_stable_partition<KEY, 8>(job, split, queue, second)
+                          : launch_stable_partition<KEY, 4>(job, split, queue, second);
+    }
+    return error == cudaSuccess ? launch_stable_buckets<KEY>(job, split, queue) : error;
 }
 
 #endif

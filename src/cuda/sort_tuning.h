@@ -90,6 +90,9 @@ static constexpr __host__ __device__ uint32_t sampled_max(int key_nbytes, int it
     return item_nbytes > key_nbytes ? 1u << 18 : 1u << 20;
 }
 
+/* Up to so many keys are sorted with their indices if only a digit of their bits is to be sorted by, for which one stable pass would do. */
+#define INDEXED_FEW_BITS_MAX (1u << 18)
+
 /* Keys with values are split (sort_stable.cuh) from this many on. */
 static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8 ? 1 << 13 : 1 << 12; }
 #define STABLE_LEAST_BITS 12 /* up to this many bits, the least buckets are best */

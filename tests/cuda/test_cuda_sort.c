@@ -8,116 +8,14 @@
 #include "harness.h"
 #include "oracle.h"
 #include "paths.h"
+#include "sort_draws.h"
 
 enum { GUARD = 256, MAX_VALUE_NBYTES = 48 };
 
 static upsweep_context *cpu, *cuda;
-static struct rng rng = {7};
+static uint64_t row; /* keys, if each thread of all multiprocessors takes one */
 
-/* ---- keys -------------------------------------------------------------------------------------------------------------------- */
-
-enum distribution {
-    RANDOM,
-    SORTED,
-    REVERSED,
-    EQUAL,
-    FEW,
-    SMALL,
-    SKEWED,
-    HOT,
-    HIGH_SHARED,
-    MIDDLE_SHARED,
-    LOW_SHARED,
-    OUTLIER,
-    REPEATED, /* a thousand values */
-    TWINS,    /* each value some thirty times: more than a bin should have, but few values */
-    LUMP,     /* one value in every sixteenth key */
-    HUMP,     /* one key in 64 shares the upper half of its bits: a bucket too big, among others */
-    HALVED,   /* four bits below the top eight are zero, so that buckets are 16 times what is expected */
-    SPARSE,   /* every third bit */
-    /* Bits of floats; of keys of one or two bytes, the lowest of them. */
-    PROPORTION, /* in [0, 1) */
-    BELL,       /* nearly normal, of both signs */
-    CLOSE,      /* a thousandth above 1 at most */
-    ZEROES,     /* a bell in which every fourth is a zero, of either sign */
-    DISTRIBUTIONS
-};
-
-static uint64_t float_bits(double x, unsigned nbits) {
-    const float narrow = (float)x;
-    uint32_t narrow_bits;
-    uint64_t bits;
-    memcpy(&narrow_bits, &narrow, sizeof narrow);
-    memcpy(&bits, &x, sizeof bits);
-    return nbits == 64 ? bits : narrow_bits;
-}
-
-/* Of number i, spread at random. */
-static uint64_t spread_number(uint64_t i, unsigned nbits) {
-    i = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    i = (i ^ i >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-    return (i ^ i >> 32) >> (64 - nbits);
-}
-
-/* In [0, 1). */
-static double draw_proportion(void) { return (double)(rng_next(&rng) >> 11) * 0x1p-53; }
-
-static double draw_bell(void) {
-    double sum = -6;
-    for (int i = 0; i < 12; i++) sum += draw_proportion();
-    return sum;
-}
-
-static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
-    const uint64_t all = UINT64_MAX >> (64 - nbits), x = rng_next(&rng) & all, some = UINT64_C(0x9e3779b97f4a7c15) & all;
-    const uint64_t middle = all >> nbits / 4 & ~(all >> (nbits - nbits / 4));
-    switch (distribution) {
-    case SORTED:
-        return all / n * i;
-    case REVERSED:
-        return all / n * (n - 1 - i);
-    case EQUAL:
-        return some;
-    case FEW:
-        return some * rng_below(&rng, 5);
-    case SMALL:
-        return x % 50;
-    case SKEWED:
-        return x >> rng_below(&rng, nbits);
-    case HOT:
-        return rng_below(&rng, 10) ? x >> 8 | some << (nbits - 8) : x;
-    case HIGH_SHARED:
-        return x >> nbits / 3 | (some & ~(all >> nbits / 3));
-    case MIDDLE_SHARED:
-        return (x & ~middle) | (some & middle);
-    case LOW_SHARED:
-        return (x & ~(all >> nbits / 2)) | (some & all >> nbits / 2);
-    case OUTLIER:
-        return i == n / 3 ? x : some;
-    case REPEATED:
-        return some * (x % 1000) & all;
-    case TWINS:
-        return spread_number(rng_below(&rng, n / 32 + 1), nbits);
-    case LUMP:
-        return rng_below(&rng, 16) ? x : some;
-    case HUMP:
-        return rng_below(&rng, 64) ? x : x >> nbits / 2 | (some & ~(all >> nbits / 2));
-    case HALVED:
-        return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
-    case SPARSE:
-        return x & UINT64_C(0x9249249249249249);
-    case PROPORTION:
-        return float_bits(draw_proportion(), nbits) & all;
-    case BELL:
-        return float_bits(draw_bell(), nbits) & all;
-    case CLOSE:
-        return float_bits(1 + draw_proportion() / 1000, nbits) & all;
-    case ZEROES:
-        return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits) & all;
-    default:
-        return x;
-    }
-}
+/* ---- a case ------------------------------------------------------------------------------------------------------------------ */
 
 /* Up to `most`, and every second time a few keys away from where buckets of 2^bits or more of them become too large for a plan. */
 static uint64_t draw_size(uint64_t most) {
@@ -129,8 +27,6 @@ static uint64_t draw_size(uint64_t most) {
     }
     return n < 1 ? 1 : n > most ? 1 + n % most : n;
 }
-
-/* ---- a case ------------------------------------------------------------------------------------------------------------------ */
 
 enum form { KEYS, PAIRS, ARGSORT32, ARGSORT64, FORMS };
 
@@ -296,11 +192,9 @@ static void test_floats(upsweep_type type) {
 static void test_rows(void) {
     static const uint64_t rows[] = {1, 4, 8, 12, 16, 24, 32};
     static const upsweep_type types[] = {UPSWEEP_I32, UPSWEEP_U64};
-    upsweep_device device = {.size = sizeof device};
-    CHECK_OK(upsweep_context_device(cuda, &device));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (uint64_t past = 0; past < 2; past++) {
-            const uint64_t n = rows[i] * device.units * 1024 + past;
+            const uint64_t n = rows[i] * row + past;
             struct sort_case c = {.form = KEYS, .type = types[past], .n = n, .key_nbytes = elem_size(types[past]), .keys_in_place = i % 2};
             test_case(c, RANDOM);
             test_case(c, i % 2 ? HOT : SKEWED);
@@ -337,10 +231,8 @@ static void test_samples(void) {
  * of the bits or none, and in place, for which all wait. */
 static void test_ranks(void) {
     static const uint64_t own[] = {1, 16, 32, 64, 128};
-    upsweep_device device = {.size = sizeof device};
-    CHECK_OK(upsweep_context_device(cuda, &device));
     for (uint64_t i = 0; i < 7 * 3 * FORMS; i++) {
-        const uint64_t which = i / 3 % 7, n = (which < 5 ? own[which] * device.units : UINT64_C(1) << (which + 8)) - 1 + i % 3;
+        const uint64_t which = i / 3 % 7, n = (which < 5 ? own[which] * (row / 1024) : UINT64_C(1) << (which + 8)) - 1 + i % 3;
         for (int t = 0; t < UPSWEEP_TYPE_COUNT; t += quick() ? 3 : 1) {
             const upsweep_type type = (upsweep_type)(((uint64_t)t + i) % UPSWEEP_TYPE_COUNT);
             struct sort_case c = {.form = (enum form)(i / 21), .type = type, .n = n, .key_nbytes = elem_size(type), .shift = i % 2 * 4};
@@ -351,6 +243,23 @@ static void test_ranks(void) {
             c.values_in_place = c.form == PAIRS && i % 4 == 3;
             test_case(c, (enum distribution)rng_below(&rng, DISTRIBUTIONS));
         }
+    }
+}
+
+/* Keys of 32 bits that go with their indices: pairs, and by some of their bits, down to one, of which most of a bucket's number is then the
+ * index. Sizes around the first and the last that do, and beyond powers of two by little and by much. */
+static void test_indexed(void) {
+    static const uint32_t bits[][2] = {{0, 0}, {0, 1}, {31, 32}, {3, 11}, {5, 14}, {0, 31}, {16, 32}};
+    static const size_t value_sizes[] = {4, 8, 1, 16, 3, MAX_VALUE_NBYTES};
+    const uint64_t last = 16 * row, sizes[] = {16385, 33000, 70001, 110000, 150000, (1 << 18) + 1, last, last + 1};
+    for (unsigned i = 0; i < (quick() ? 5 : 8) * 7 * 7 * 3; i++) {
+        const upsweep_type type = i / 3 % 3 == 0 ? UPSWEEP_U32 : i / 3 % 3 == 1 ? UPSWEEP_I32 : UPSWEEP_F32;
+        struct sort_case c = {.form = (enum form)(i % 3), .type = type, .n = sizes[i / 147], .key_nbytes = 4, .shift = i % 5};
+        c.value_nbytes = c.form == PAIRS ? value_sizes[i / 3 % (c.n < 200000 ? 6 : 2)] : c.form == ARGSORT32 ? 4 : 0;
+        c.order = (upsweep_order){i / 2 % 2, bits[i / 7 % 7][0], bits[i / 7 % 7][1], 0};
+        c.keys_in_place = c.form <= PAIRS && i / 6 % 2;
+        c.values_in_place = c.form == PAIRS && i / 12 % 2;
+        test_case(c, (enum distribution)(i % 7 * 3));
     }
 }
 
@@ -377,7 +286,9 @@ int main(void) {
         return harness_end();
     }
     CHECK_OK(upsweep_open(&cpu, "cpu"));
-    if (CHECK_OK(upsweep_open(&cuda, "cuda"))) {
+    upsweep_device device = {.size = sizeof device};
+    if (CHECK_OK(upsweep_open(&cuda, "cuda")) && CHECK_OK(upsweep_context_device(cuda, &device))) {
+        row = device.units * UINT64_C(1024);
         static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_F32};
         for (int i = 0; i < 3; i++) {
             test_every_distribution(types[i], 4000, false);
@@ -395,6 +306,7 @@ int main(void) {
         test_ranks();
         test_samples();
         test_rows();
+        test_indexed();
         test_without_waiting();
     }
     upsweep_close(cuda);

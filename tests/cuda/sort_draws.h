@@ -1,0 +1,113 @@
+/* sort_draws.h: keys to be sorted, of distributions that a split by the highest bits likes and dislikes; drawn from one generator. */
+#ifndef SORT_DRAWS_H
+#define SORT_DRAWS_H
+
+#include "harness.h"
+#include "oracle.h"
+
+static struct rng rng = {7};
+
+enum distribution {
+    RANDOM,
+    SORTED,
+    REVERSED,
+    EQUAL,
+    FEW,
+    SMALL,
+    SKEWED,
+    HOT,
+    HIGH_SHARED,
+    MIDDLE_SHARED,
+    LOW_SHARED,
+    OUTLIER,
+    REPEATED, /* a thousand values */
+    TWINS,    /* each value some thirty times: more than a bin should have, but few values */
+    LUMP,     /* one value in every sixteenth key */
+    HUMP,     /* one key in 64 shares the upper half of its bits: a bucket too big, among others */
+    HALVED,   /* four bits below the top eight are zero, so that buckets are 16 times what is expected */
+    SPARSE,   /* every third bit */
+    /* Bits of floats; of keys of one or two bytes, the lowest of them. */
+    PROPORTION, /* in [0, 1) */
+    BELL,       /* nearly normal, of both signs */
+    CLOSE,      /* a thousandth above 1 at most */
+    ZEROES,     /* a bell in which every fourth is a zero, of either sign */
+    DISTRIBUTIONS
+};
+
+static uint64_t float_bits(double x, unsigned nbits) {
+    const float narrow = (float)x;
+    uint32_t narrow_bits;
+    uint64_t bits;
+    memcpy(&narrow_bits, &narrow, sizeof narrow);
+    memcpy(&bits, &x, sizeof bits);
+    return nbits == 64 ? bits : narrow_bits;
+}
+
+/* Of number i, spread at random. */
+static uint64_t spread_number(uint64_t i, unsigned nbits) {
+    i = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    i = (i ^ i >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (i ^ i >> 32) >> (64 - nbits);
+}
+
+/* In [0, 1). */
+static double draw_proportion(void) { return (double)(rng_next(&rng) >> 11) * 0x1p-53; }
+
+static double draw_bell(void) {
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += draw_proportion();
+    return sum;
+}
+
+static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
+    const uint64_t all = UINT64_MAX >> (64 - nbits), x = rng_next(&rng) & all, some = UINT64_C(0x9e3779b97f4a7c15) & all;
+    const uint64_t middle = all >> nbits / 4 & ~(all >> (nbits - nbits / 4));
+    switch (distribution) {
+    case SORTED:
+        return all / n * i;
+    case REVERSED:
+        return all / n * (n - 1 - i);
+    case EQUAL:
+        return some;
+    case FEW:
+        return some * rng_below(&rng, 5);
+    case SMALL:
+        return x % 50;
+    case SKEWED:
+        return x >> rng_below(&rng, nbits);
+    case HOT:
+        return rng_below(&rng, 10) ? x >> 8 | some << (nbits - 8) : x;
+    case HIGH_SHARED:
+        return x >> nbits / 3 | (some & ~(all >> nbits / 3));
+    case MIDDLE_SHARED:
+        return (x & ~middle) | (some & middle);
+    case LOW_SHARED:
+        return (x & ~(all >> nbits / 2)) | (some & all >> nbits / 2);
+    case OUTLIER:
+        return i == n / 3 ? x : some;
+    case REPEATED:
+        return some * (x % 1000) & all;
+    case TWINS:
+        return spread_number(rng_below(&rng, n / 32 + 1), nbits);
+    case LUMP:
+        return rng_below(&rng, 16) ? x : some;
+    case HUMP:
+        return rng_below(&rng, 64) ? x : x >> nbits / 2 | (some & ~(all >> nbits / 2));
+    case HALVED:
+        return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
+    case SPARSE:
+        return x & UINT64_C(0x9249249249249249);
+    case PROPORTION:
+        return float_bits(draw_proportion(), nbits) & all;
+    case BELL:
+        return float_bits(draw_bell(), nbits) & all;
+    case CLOSE:
+        return float_bits(1 + draw_proportion() / 1000, nbits) & all;
+    case ZEROES:
+        return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits) & all;
+    default:
+        return x;
+    }
+}
+
+#endif
