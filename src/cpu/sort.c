@@ -186,7 +186,7 @@ static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct so
         .kernel = sort_kernel_of(isa, key_nbytes, 0), .vector = sort_vector_of(isa, key_nbytes), .image = *image};
     const struct sort_arrays from = {(unsigned char *)args->keys_in, NULL};
     if (buckets == NULL || args->lo_bit != 0 || args->hi_bit != 8 * key_nbytes) return NULL;
-    return args->n >= SORT_PAIRS_SAMPLED && sort_spreads_of(&keys_alone, &from, 0, args->n).by_digit <= SORT_SKEWED ? NULL : buckets;
+    return args->n >= SORT_PAIRS_SAMPLED && sort_pairs_are_skewed(&keys_alone, &from, args->n) ? NULL : buckets;
 }
 
 static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {

@@ -24,7 +24,7 @@
 #include "sort_kernels.h"
 
 enum { SAMPLE = 15, SAMPLE_FEW = 10, WORST_SHARE = 16, PARTS_A_TASK = 8, PARTS_MAX = 64 };
-enum { LARGE_SAMPLE = 128, SKEWED_RUN = 6, SKEWED_BITS = 8, LINE_RUN = 12 };
+enum { LARGE_SAMPLE = 128, LINE_RUN = 12 };
 
 /* Keys [begin, begin + n) of the output, whose images are between two bounds. */
 struct part {
@@ -195,31 +195,56 @@ static void images_of(uint64_t *images, const unsigned char *keys, uint32_t nkey
     }
 }
 
-/* Of images, in order. A digit of eight bits divides badly if a bucket has a twentieth of the keys, as of floats with some twenty
- * exponents; and if any two of the sample are equal (of 8000 different keys two would be), halves are quicker. */
-static enum sort_spread digit_spread(const uint64_t images[LARGE_SAMPLE]) {
+/* Keys are skewed if one of 2^bits buckets has `run` of the sample; and there are few if the sample has less than so many different ones.
+ */
+struct limits {
+    uint32_t bits, run, different;
+};
+
+/* Floats with some twenty exponents wait for one another in a split by eight bits; and if any two keys of the sample are equal (of 8000
+ * different keys two would be), halves are quicker. Pairs cannot go by halves, but only by two digits: 256 different keys leave some 100.
+ */
+static const struct limits alone = {8, 6, LARGE_SAMPLE}, with_values = {10, 12, 100};
+
+/* Of images, in order. */
+ALWAYS_INLINE enum sort_spread digit_spread(const uint64_t images[LARGE_SAMPLE], const struct limits *limits) {
     const uint64_t differ = images[0] ^ images[LARGE_SAMPLE - 1];
-    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SKEWED_BITS ? top - SKEWED_BITS : 0;
-    uint32_t nruns = 0, nequal = 0;
+    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > limits->bits ? top - limits->bits : 0;
+    uint32_t nruns = 0, ndifferent = 1;
     for (uint32_t i = 1; i < LARGE_SAMPLE; i++) {
-        nequal += images[i] == images[i - 1];
-        nruns += i >= SKEWED_RUN && images[i] >> shift == images[i - SKEWED_RUN] >> shift;
+        ndifferent += images[i] != images[i - 1];
+        nruns += i >= limits->run && images[i] >> shift == images[i - limits->run] >> shift;
     }
-    if (nequal > 0) return SORT_FEW;
+    if (ndifferent < limits->different) return SORT_FEW;
     if (nruns > 0) return SORT_SKEWED;
     uint64_t least = UINT64_MAX;
     for (uint32_t i = LARGE_SAMPLE / 2; i < LARGE_SAMPLE; i++) least = min_u64(least, images[i] - images[i - LARGE_SAMPLE / 2]);
     return least < sort_low_bits(top) / 16 * SORT_EVEN_HALF ? SORT_UNEVEN : SORT_EVEN;
 }
 
-struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
-    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
+/* Returns the sample's keys in order, in room, and their images. */
+ALWAYS_INLINE struct sort_arrays large_sample(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n,
+                                              unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)], uint64_t images[LARGE_SAMPLE]) {
     const struct sort_arrays sample = {room, NULL};
     take_sample(s, &sample, from->keys + begin * s->kernel->item_nbytes, n, LARGE_SAMPLE);
-    uint64_t images[LARGE_SAMPLE];
     images_of(images, sample.keys, LARGE_SAMPLE, s->kernel->item_nbytes, &s->image);
+    return sample;
+}
+
+struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
+    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
+    uint64_t images[LARGE_SAMPLE];
+    const struct sort_arrays sample = large_sample(s, from, begin, n, room, images);
     const bool floats = s->kernel->line_spread != NULL && s->image.when_negative != 0;
-    return (struct sort_spreads){digit_spread(images), floats ? s->kernel->line_spread(&sample, LARGE_SAMPLE, LINE_RUN) : SORT_SKEWED};
+    return (struct sort_spreads){digit_spread(images, &alone),
+                                 floats ? s->kernel->line_spread(&sample, LARGE_SAMPLE, LINE_RUN) : SORT_SKEWED};
+}
+
+bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n) {
+    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
+    uint64_t images[LARGE_SAMPLE];
+    large_sample(s, from, 0, n, room, images);
+    return digit_spread(images, &with_values) <= SORT_SKEWED;
 }
 
 /* Sorts a part of few different values; false if there are more. */

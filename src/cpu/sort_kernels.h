@@ -268,6 +268,8 @@ uint64_t sort_exchange_scratch(uint32_t ntasks);
 bool sort_if_few(const struct sorter *s, uint64_t n);
 /* How a sample of n keys is spread, by the highest bits in which they differ and, if they are floats, by a line. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
+/* Would the networks count pairs with these keys in vain? s: of keys alone. By a sample likewise. */
+bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n);
 
 /* to[i] = from[indices[i]] for values of any size (sort_gather.c). */
 struct sort_gather {
