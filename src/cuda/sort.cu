@@ -16,6 +16,7 @@
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *        sort_shorts_fused.cuh   of fewer
+ *        sort_few.cuh     of others, if there are few values: by the kernels of onesweep
  *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh; else by one CTA, sort_small.cuh
  *
  * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, the
@@ -118,9 +119,13 @@ template <typename KEY> static cudaError_t launch_small(const struct sort_job *j
     return launch_next(queue, sort_small<KEY>, 1, SORT_SMALL_THREADS, small_shape<KEY>::SHARED_NBYTES, *job);
 }
 
+/* The header's first bytes are for keys that are counted by value. */
+static char *cleared_from(const struct sort_job *job) { return job->by_value ? (char *)job->header : (char *)&job->header->base; }
+
 template <typename KEY> static cudaError_t launch_histogram(const struct sort_job *job, const struct cuda_queue *queue) {
     if (!job->only_if) { /* else try_split() has done it */
-        const cudaError_t error = cudaMemsetAsync(job->header, 0, sizeof *job->header, (cudaStream_t)queue->stream);
+        char *begin = cleared_from(job), *end = (char *)(job->header + 1);
+        const cudaError_t error = cudaMemsetAsync(begin, 0, (size_t)(end - begin), (cudaStream_t)queue->stream);
         if (error != cudaSuccess) return error;
     }
     struct sort_job counted = *job;
@@ -128,7 +133,8 @@ template <typename KEY> static cudaError_t launch_histogram(const struct sort_jo
     counted.histogram_copies = counter_copies(queue, job->n, counters);
     const uint64_t per_cta = SORT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, counters * counted.histogram_copies * 4, counted);
+    const uint32_t shared = max_u32(counters * counted.histogram_copies * 4, job->by_value ? value_table_nbytes(sizeof(KEY)) : 0);
+    return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, shared, counted);
 }
 
 template <typename KEY, int WORD> static cudaError_t launch_passes(const struct sort_job *job, const struct cuda_queue *queue) {
@@ -185,8 +191,8 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
 /* Clears the headers and the histogram: all that the split's kernels must find zeroed. */
 static cudaError_t clear_headers(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
     const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits);
-    const size_t cleared = (size_t)((char *)split->header->cursor - (char *)job->header) + histogram;
-    return cudaMemsetAsync(job->header, 0, cleared, (cudaStream_t)queue->stream);
+    char *begin = cleared_from(job), *end = (char *)split->header->cursor + histogram;
+    return cudaMemsetAsync(begin, 0, (size_t)(end - begin), (cudaStream_t)queue->stream);
 }
 
 /* Where in the scratch the lists of what is split further are. */
@@ -261,6 +267,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.n = (uint32_t)job->n;
     split.flip = job->flip;
     split.float_mask = job->float_mask;
+    split.by_value = job->by_value;
     split.header = (struct split_header *)(scratch + layout->split);
     if constexpr (sizeof(KEY) >= 4) {
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
@@ -280,6 +287,12 @@ template <typename KEY> static bool is_counted(const struct cuda_queue *queue, c
     if (!args->keys_out || args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (sizeof(KEY) == 1) return args->n >= BYTES_MIN;
     return args->n >= SHORTS_MIN && args->n <= UINT32_MAX && queue->shared_nbytes >= SHORTS_SHARED_NBYTES;
+}
+
+/* Is it worth while to look whether there are few values? Keys alone are what they are when all their bits are known. */
+template <typename KEY> static bool is_by_value(const struct cuda_queue *queue, const struct sort_args *args) {
+    if (!args->keys_out || args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    return sizeof(KEY) >= 4 && args->n >= VALUES_MIN && (uint32_t)queue->shared_nbytes >= value_table_nbytes(sizeof(KEY)) + 4096;
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
@@ -304,6 +317,7 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_scratch(&job, args, &layout, scratch);
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     set_tiles(&job, queue, sizeof(KEY), word);
+    job.by_value = is_by_value<KEY>(queue, args);
 
     cudaError_t error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
     if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);

@@ -64,11 +64,21 @@ template <typename PLACE, typename STARTS> struct value_walk {
     }
 };
 
-/* Writes out[begin, end), whose values are known, by all THREADS threads of a CTA: value v, in an image above `shift`
- * bits and beside the prefix, from starts[v] on. */
-template <int THREADS, typename PLACE, typename KEY, typename STARTS>
+/* The keys of values that are digits: in an image above `shift` bits and beside the prefix. */
+template <typename KEY> struct key_of_digit {
+    const struct key_order<KEY> &order;
+    const KEY prefix;
+    const uint32_t shift;
+
+    __device__ __forceinline__ KEY operator()(uint32_t value) const {
+        return order.key_of_image((KEY)(prefix | (KEY)((KEY)value << shift)));
+    }
+};
+
+/* Writes out[begin, end), whose values are known, by all THREADS threads of a CTA: key_of(v), from starts[v] on. */
+template <int THREADS, typename PLACE, typename KEY, typename STARTS, typename KEY_OF>
 static __device__ __forceinline__ void fill_stretch(KEY *out, PLACE begin, PLACE end, const STARTS &starts, struct stretch_values values,
-                                                    const struct key_order<KEY> &order, KEY prefix, uint32_t shift) {
+                                                    const KEY_OF &key_of) {
     constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY);
     const PLACE skew = (PLACE)((uintptr_t)(out + begin) % 16 / sizeof(KEY)); /* vectors are aligned: the first may begin before */
     const PLACE nvectors = (end - begin + skew + PER_VECTOR - 1) / PER_VECTOR, share = (nvectors + THREADS / 32 - 1) / (THREADS / 32);
@@ -84,14 +94,14 @@ static __device__ __forceinline__ void fill_stretch(KEY *out, PLACE begin, PLACE
         } vector;
         walk.go_to(from);
         const bool whole = to - from == PER_VECTOR, plain = whole && to <= walk.next; /* plain: one value */
-        const KEY key = order.key_of_image((KEY)(prefix | (KEY)((KEY)walk.value << shift)));
+        const KEY key = key_of(walk.value);
 #pragma unroll
         for (uint32_t k = 0; k < PER_VECTOR; k++) vector.key[k] = key;
         if (!plain) {
 #pragma unroll
             for (uint32_t k = 1; k < PER_VECTOR; k++) {
                 if (from + k < to) walk.go_to(from + k);
-                vector.key[k] = order.key_of_image((KEY)(prefix | (KEY)((KEY)walk.value << shift)));
+                vector.key[k] = key_of(walk.value);
             }
         }
         if (whole) {

@@ -9,13 +9,15 @@
  *     two moves     in -> tmp -> out
  *     three         in -> out -> tmp -> out
  * In place `in` is `out`, so the number of moves must be even: where it is not, one skipped pass copies instead. The launcher makes sure
- * that there is one, by adding a pass over no bits if the number of passes is odd. Cost: the keys read once.  Source: Adinets and Merrill,
- * Onesweep, 2022, section 4.1 */
+ * that there is one, by adding a pass over no bits if the number of passes is odd.
+ *
+ * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass.
+ * Cost: the keys read once.  Source: Adinets and Merrill, Onesweep, 2022, section 4.1 */
 #ifndef UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
 #define UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
 
+#include "sort_few.cuh"
 #include "sort_rank.cuh"
-#include "sort_read.cuh"
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
@@ -37,6 +39,23 @@ template <typename KEY> struct digit_counts {
         }
     }
 };
+
+/* Counts the CTA's share of all keys, and adds its counts to those of all. A CTA's counters have 32 bits: its share of the keys is below
+ * 2^32 while a multiprocessor comes with less than 4 GB of memory. All threads call it. */
+template <typename KEY> static __device__ __forceinline__ void count_digits(const struct sort_job &job, uint32_t *s_counts) {
+    const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
+    for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
+    __syncthreads(); /* zeroes before counts */
+    const struct digit_counts<KEY> counts = { job, key_order<KEY>(job), s_counts };
+    read_keys((const KEY *)job.keys_in, job.n, counts);
+    __syncthreads(); /* all counts */
+    for (uint32_t i = threadIdx.x; i < nwords / copies; i += blockDim.x) {
+        uint32_t sum = 0;
+        for (uint32_t copy = 0; copy < copies; copy++)
+            sum += s_counts[i * copies + ((copy + threadIdx.x) & (copies - 1))]; /* each lane another bank */
+        if (sum) atomicAdd((unsigned long long *)&job.header->base[0][i / SORT_DIGITS][i % SORT_DIGITS], (unsigned long long)sum);
+    }
+}
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
@@ -89,34 +108,25 @@ static __device__ void write_plan(const struct sort_job &job, uint32_t live) {
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
-/* A CTA's counters have 32 bits: its share of the keys is below 2^32 while a multiprocessor comes with less than 4 GB of memory. */
+/* Dynamic shared memory: the counters; or a table of values. */
 template <typename KEY>
 __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const __grid_constant__ struct sort_job job) {
-    extern __shared__ __align__(16) uint32_t s_counts[];
+    extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint64_t s_sums[SORT_HISTOGRAM_THREADS / 32];
+    __shared__ struct value_desk s_values;
     __shared__ uint32_t s_live;
     __shared__ bool s_last;
     wait_for_predecessor();
     if (job.only_if && *job.only_if != NOT_SPLIT) return;
     if (threadIdx.x == 0) s_live = 0;
-    const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
-    for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
     /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (uint64_t)job.state_rows * SORT_DIGITS;
          i += (uint64_t)gridDim.x * blockDim.x) {
         job.states[0][i] = 0;
     }
-    __syncthreads(); /* zeroes before counts */
-    const struct digit_counts<KEY> counts = { job, key_order<KEY>(job), s_counts };
-    read_keys((const KEY *)job.keys_in, job.n, counts);
-    __syncthreads(); /* all counts */
-
-    for (uint32_t i = threadIdx.x; i < nwords / copies; i += blockDim.x) {
-        uint32_t sum = 0;
-        for (uint32_t copy = 0; copy < copies; copy++)
-            sum += s_counts[i * copies + ((copy + threadIdx.x) & (copies - 1))]; /* each lane another bank */
-        if (sum) atomicAdd((unsigned long long *)&job.header->base[0][i / SORT_DIGITS][i % SORT_DIGITS], (unsigned long long)sum);
-    }
+    bool counted = false;
+    if constexpr (sizeof(KEY) >= 4) counted = job.by_value && count_by_value<KEY>(job, s_memory, s_values);
+    if (!counted) count_digits<KEY>(job, (uint32_t *)s_memory);
     __threadfence(); /* this thread's counts before the CTA is counted as done */
     __syncthreads();
     if (threadIdx.x == 0) s_last = atomicAdd(&job.header->histograms_done, 1) == gridDim.x - 1;
@@ -124,6 +134,9 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     if (!s_last) return;
 
     __threadfence(); /* having seen the others done, see their counts */
+    if constexpr (sizeof(KEY) >= 4) {
+        if (job.by_value && plan_values<KEY>(job, s_memory, s_values, s_sums)) return;
+    }
     for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
     if (threadIdx.x == 0) write_plan(job, s_live);
 }

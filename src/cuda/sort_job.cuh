@@ -26,8 +26,18 @@ struct pass_plan {
     uint32_t live; /* passes before this one that sort */
 };
 
-/* Device memory at the start of the scratch; zero when the histogram kernel starts. */
+/* Of keys alone that are counted by value (sort_few.cuh): which there are, and how many keys of each; then, sorted, the keys and where
+ * in the output they begin. */
+enum { VALUE_SLOT_BITS = 13, VALUE_SLOTS = 1 << VALUE_SLOT_BITS };
+struct __align__(16) value_table {
+    uint64_t key[VALUE_SLOTS], count[VALUE_SLOTS];
+    uint32_t incomplete; /* some keys are counted by their digits */
+    uint32_t nvalues;    /* 0: the passes do the sort */
+};
+
+/* Device memory at the start of the scratch; zero when the histogram kernel starts, but for the values if keys are not counted by value. */
 struct sort_header {
+    struct value_table values;
     uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then where each digit starts; [1]: the same for odd portions */
     uint32_t histograms_done;                       /* CTAs */
     uint32_t ticket, tiles_done;                    /* of all passes together, in their order */
@@ -58,6 +68,7 @@ struct sort_job {
     bool drop_keys;            /* argsort: the last pass writes no keys */
     bool in_place;             /* keys or values: the first pass must not write to `out` */
     bool all_in_place;         /* with no live pass there is nothing to move */
+    bool by_value;             /* if there are few values, keys are counted by value, and not moved */
 
     const uint32_t *only_if;   /* NULL, or a word that is not NOT_SPLIT if the sort is done in another way */
     uint32_t histogram_copies; /* of each counter, in the histogram kernel: a power of two, at most 32 */

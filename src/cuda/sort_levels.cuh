@@ -6,7 +6,7 @@
  *               ...
  *
  * Bits that all keys of a segment share are skipped: they are found while counting. And if the digit is the last one, nothing is moved: the
- * counts say what the output is, so it is filled in. That makes keys of few values the quickest of all.
+ * counts say what the output is, so it is filled in.
  *
  * CTAs draw tickets through the tasks of all phases. How many a phase has is known when the one before is done: then its last CTA makes it
  * known. Who waits for that has finished and reported its own tasks, and has a later ticket than all that it waits for; so they are
@@ -204,8 +204,9 @@ static __device__ __forceinline__ void move_part(const struct split_job &job, st
     uint32_t *places = job.deep.counts[list] + s.task.segment * SORT_DIGITS;
     if (s.segment.filled) {
         const uint32_t *starts = places;
+        const struct key_order<KEY> order(job);
         fill_stretch<SPLIT_THREADS>((KEY *)job.out, s.segment.start + begin, s.segment.start + end, starts, {0, (1u << bits) - 1, true},
-                                    key_order<KEY>(job), (KEY)s.segment.prefix, shift);
+                                    key_of_digit<KEY>{order, (KEY)s.segment.prefix, shift});
         return;
     }
     KEY *dst = (KEY *)(s.segment.place == BUFFER_TMP ? job.out : job.tmp);

@@ -5,12 +5,15 @@
  * That makes the wait safe without all CTAs being resident at once. Where few keys are sorted, launches are what a sort costs, and where it
  * is found that this sort need not be done at all (sort_split.cuh), there is only one launch to be in vain.
  *
+ * Keys that have been counted by value are not moved, but written anew (sort_few.cuh).
+ *
  * The counts of a look-back have 30 bits, so more keys than fit are taken in portions, each with a look-back of its own.
  * Cost: keys and values read once and written once a pass.
  * Source: Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs, 2022. */
 #ifndef UPSWEEP_CUDA_SORT_PASS_CUH
 #define UPSWEEP_CUDA_SORT_PASS_CUH
 
+#include "sort_few.cuh"
 #include "sort_tile.cuh"
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------------------ */
@@ -107,6 +110,9 @@ template <typename KEY, int VALUE_NBYTES>
 __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(const __grid_constant__ struct sort_job job) {
     wait_for_predecessor();
     if (job.only_if && *job.only_if != NOT_SPLIT) return;
+    if constexpr (VALUE_NBYTES == 0 && sizeof(KEY) >= 4) {
+        if (job.by_value && job.header->values.nvalues) return fill_values<SORT_THREADS, KEY>(job);
+    }
 
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct digit_sums s_sums;

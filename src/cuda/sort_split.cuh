@@ -11,10 +11,10 @@
  * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
- * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few, or the values are. Else
- * all is left to the stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3 return at once; otherwise it
- * is the passes that do. An argsort is left to them, too, if keys repeat, which shows in how uneven the buckets are: equal keys fill bins
- * with items that only their indices tell apart.
+ * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
+ * stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3 return at once; otherwise it is the passes that
+ * do. So are keys of few values, since these are only counted there (sort_few.cuh). An argsort is left to them, too, if keys repeat,
+ * which shows in how uneven the buckets are: equal keys fill bins with items that only their indices tell apart.
  *
  * What is moved are *items*, made by the first partition and undone by step 3 (sort_item.cuh): keys as their images (sort_job.cuh); or, for
  * an argsort of 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting
@@ -27,7 +27,7 @@
 
 #include "sort_deep.cuh"
 #include "sort_digits.cuh"
-#include "sort_read.cuh"
+#include "sort_few.cuh"
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
@@ -82,6 +82,7 @@ struct split_job {
     uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
     uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
     uint32_t copies;           /* of each counter of the histogram kernel */
+    bool by_value;             /* if there are few values, the stable passes' kernels count them (sort_few.cuh) */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
     bool levels_first;         /* splitting further is quicker than stable passes, unless it takes many levels */
     uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
@@ -258,17 +259,12 @@ static __device__ void plan_deep(const struct split_job &job, uint32_t nbuckets,
     if (threadIdx.x == 0) job.header->deep.phase_end[0] = job.header->deep.ncounts[0];
 }
 
-/* A sample: of each thread a key, the same in each CTA. */
-template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const struct split_job &job) {
-    return ((const KEY *)job.in)[(uint64_t)threadIdx.x * job.n / SPLIT_HISTOGRAM_THREADS];
-}
-
 /* Must some bucket be too big? How many pairs of sampled keys share a bucket? All CTAs agree. The counters are zero, and will be again. All
  * threads call it. */
 template <typename KEY, typename DIGITS>
 static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &job, const struct bucket_counts<KEY, DIGITS> &counts,
                                                         uint32_t *s_npairs) {
-    const uint32_t bucket = counts.digits.of(counts.order.image(sampled_key<KEY>(job))), half = bucket % 2 * 16;
+    const uint32_t bucket = counts.digits.of(counts.order.image(sampled_key((const KEY *)job.in, job.n))), half = bucket % 2 * 16;
     uint32_t *word = &counts.words[bucket / 2 * job.copies];
     const uint32_t npairs = sum_warp(atomicAdd(word, 1u << half) >> half & 0xffff);
     if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
@@ -277,20 +273,10 @@ static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &
     return *s_npairs >= job.sample_limit;
 }
 
-/* Do some twenty values make up most of the keys? Then three of four sampled keys are one of 32 others. All threads call it. */
-template <typename KEY> static __device__ __forceinline__ bool has_few_values(const struct split_job &job, KEY *s_keys) {
-    const KEY key = sampled_key<KEY>(job);
-    if (threadIdx.x % 32 == 0) s_keys[threadIdx.x / 32] = key;
-    __syncthreads(); /* all 32 */
-    bool seen = false;
-    for (uint32_t i = 0; i < SPLIT_HISTOGRAM_THREADS / 32; i++) seen = seen || s_keys[i] == key;
-    return __syncthreads_count(seen) >= SPLIT_HISTOGRAM_THREADS / 4 * 3;
-}
-
 /* Would splitting by a digit after the other take many levels? Then half of the sampled keys agree with one of 32 others in the first bits
  * that vary, but are not the same. All threads call it. */
 template <typename KEY> static __device__ __forceinline__ bool is_alike_far_down(const struct split_job &job, KEY *s_keys) {
-    const KEY key = sampled_key<KEY>(job);
+    const KEY key = sampled_key((const KEY *)job.in, job.n);
     if (threadIdx.x % 32 == 0) s_keys[threadIdx.x / 32] = key;
     __syncthreads(); /* all 32 */
     KEY varying = 1;
@@ -304,25 +290,21 @@ template <typename KEY> static __device__ __forceinline__ bool is_alike_far_down
     return __syncthreads_count(alike) >= SPLIT_HISTOGRAM_THREADS / 2;
 }
 
-/* Are stable passes quicker than splitting further, of keys that have no bucket to be moved to? */
-template <typename KEY> static __device__ __forceinline__ bool prefers_passes(const struct split_job &job, KEY *s_keys) {
-    return job.levels_first ? is_alike_far_down(job, s_keys) : !has_few_values(job, s_keys);
-}
-
-/* none: no bucket is to be moved to; else there is news of them. All threads call it. */
+/* none: no bucket is to be moved to; else there is news of them. few: there are few values. All threads call it. */
 template <typename KEY>
-static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, struct bucket_news news, KEY *s_keys) {
+static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, bool few, struct bucket_news news,
+                                                           KEY *s_keys) {
     const uint32_t nbig = news.nbig;
     if (!none && nbig == 0) return news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     none = none || job.cell_keys;
-    if (!job.deep.buckets || (!none && !job.levels_first && nbig > job.n / SPLIT_BIG_PART)) return NOT_SPLIT;
-    if (none && prefers_passes(job, s_keys)) return NOT_SPLIT;
+    if (few || !job.deep.buckets || (!job.levels_first && (none || nbig > job.n / SPLIT_BIG_PART))) return NOT_SPLIT;
+    if (none && is_alike_far_down(job, s_keys)) return NOT_SPLIT; /* passes are quicker */
     return none ? ALL_TOO_BIG : SOME_TOO_BIG;
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
-/* Dynamic shared memory: half a word a bucket and copy. */
+/* Dynamic shared memory: half a word a bucket and copy, and VALUE_SLOTS words at least. */
 template <typename KEY, typename DIGITS>
 __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) uint32_t s_words[];
@@ -336,7 +318,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     wait_for_predecessor();
     const uint32_t number_bits = job.coarse_bits + job.fine_bits, nbuckets = 1u << number_bits;
     load_entries(s_table, job);
-    for (uint32_t i = threadIdx.x; i < nbuckets / 2 * job.copies; i += blockDim.x) s_words[i] = 0;
+    for (uint32_t i = threadIdx.x; i < max(nbuckets / 2 * job.copies, (uint32_t)VALUE_SLOTS); i += blockDim.x) s_words[i] = 0;
     for (int partition = 0; partition < 2; partition++) {
         for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < job.state_words[partition]; i += gridDim.x * blockDim.x) {
             job.states[partition][i] = 0;
@@ -347,7 +329,9 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     const struct bucket_counts<KEY, DIGITS> counts = {
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
-    const bool skewed = DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs);
+    const bool few = job.by_value && sample_has_few_values((const KEY *)job.in, job.n, s_words);
+    const bool skewed =
+        few || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
@@ -376,7 +360,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
         if (job.coarse_bits) plan_coarse(job, s_sums);
     }
     __syncthreads(); /* all is planned */
-    const enum split_fit fit = judge_fit(job, none, s_news, s_keys);
+    const enum split_fit fit = judge_fit(job, none, few, s_news, s_keys);
     if (threadIdx.x == 0) job.header->too_big = fit;
     if (fit == SOME_TOO_BIG || fit == ALL_TOO_BIG) plan_deep(job, nbuckets, fit == ALL_TOO_BIG, s_desk);
 }

@@ -59,7 +59,8 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
     counted.uneven_limit = job->values_out && !job->cell_keys ? nwords / SPLIT_UNEVEN_PART : UINT32_MAX;
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, nwords * counted.copies * 4, counted);
+    const uint32_t shared = max_u32(nwords * counted.copies, VALUE_SLOTS) * sizeof(uint32_t);
+    return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, shared, counted);
 }
 
 /* Shapes of the last step, by the size of buckets: threads, items a thread, bits of a bin, CTAs a multiprocessor. Those of the middle keep

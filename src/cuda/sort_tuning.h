@@ -51,6 +51,9 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 #define SORT_HISTOGRAM_MAX_COPIES  32
 #define SORT_HISTOGRAM_COUNTER_PAY 4
 
+/* Keys alone are counted by value if there are few (sort_few.cuh), of so many keys or more. */
+#define VALUES_MIN ((1u << 20) + 1)
+
 #define SORT_GATHER_THREADS 256
 
 /* Splitting keys (sort_split.cuh): bits of one partition alone, and of two together. */

@@ -1,0 +1,322 @@
+/* sort_few.cuh: keys alone of few values: they are counted by value, and the output is written from the counts.
+ *
+ *     sample    a key a thread: do they repeat enough?
+ *     count     each CTA enters every value that it meets in a table, and counts it there
+ *     merge     the tables of all CTAs into one
+ *     plan      the last CTA sorts the values; their counts say where each one's run begins
+ *     fill      by the kernel that would have done the passes (sort_pass.cuh)
+ *
+ * The sample only says whether to try. What it has missed is entered like any other value; and a CTA whose table is full, or which meets
+ * new values when it should know them all, counts its keys by their digits, as if nothing had been tried (sort_histogram.cuh). If one does,
+ * or if the table of all is full, the values that are in there are added to the histograms of the digits, each as often as it occurs, and
+ * the passes do the sort.
+ *
+ * A table holds each value less (by exclusive or) the first key of all: so 0 marks a free place, and 0 itself has one of its own. The place
+ * of a value is drawn by a multiplication, or is the next free one behind that.
+ * Cost: keys read once and written once. Source: Knuth, The Art of Computer Programming, volume 3, section 6.4, for the tables; Batcher,
+ * Sorting networks and their applications, 1968. */
+#ifndef UPSWEEP_CUDA_SORT_FEW_CUH
+#define UPSWEEP_CUDA_SORT_FEW_CUH
+
+#include "sort_fill.cuh"
+#include "sort_read.cuh"
+
+enum {
+    VALUE_SAMPLE = 1024,   /* keys: one a thread of the kernels that count */
+    VALUE_PROBES = 32,     /* places that a value may take, its own one and the next ones */
+    VALUE_EARLY_KEYS = 32, /* of a thread; of few values, a CTA knows most by then, */
+    VALUES_LATE = 32,      /* and will meet few others */
+    VALUE_LOOK_KEYS = 256, /* of a thread, after which it looks whether another CTA has given up */
+    VALUES_MAX = 4096,     /* that are sorted */
+};
+
+/* Shared memory of a CTA, dynamic: its table. */
+static constexpr uint32_t value_table_nbytes(size_t key_nbytes) { return VALUE_SLOTS * (uint32_t)(key_nbytes + sizeof(uint32_t)); }
+
+/* Of a CTA. */
+struct value_desk {
+    uint32_t full;  /* not 0 when counting on would be in vain */
+    uint32_t nlate; /* values that were entered late */
+    uint32_t nvalues;
+};
+
+/* ---- the sample -------------------------------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint32_t value_slot(uint32_t value) { return value * 0x9e3779b1u >> (32 - VALUE_SLOT_BITS); }
+
+static __device__ __forceinline__ uint32_t value_slot(uint64_t value) {
+    return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - VALUE_SLOT_BITS));
+}
+
+/* A sample: of each thread a key, the same in each CTA. */
+template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const KEY *keys, uint64_t n) {
+    return keys[threadIdx.x * n / VALUE_SAMPLE];
+}
+
+/* Do the keys look like some 3000 values, or fewer? Of so many a sample has five times as many that occur once as occur twice; of keys that
+ * are spread more, or whose frequencies have a long tail, more. s_counts [VALUE_SLOTS]: zero, and will be again. All threads call it. */
+template <typename KEY> static __device__ __forceinline__ bool sample_has_few_values(const KEY *keys, uint64_t n, uint32_t *s_counts) {
+    uint32_t *counter = &s_counts[value_slot((KEY)(sampled_key(keys, n) ^ keys[0]))];
+    atomicAdd(counter, 1);
+    __syncthreads(); /* all counts */
+    const uint32_t count = *counter;
+    const int nonce = __syncthreads_count(count == 1), ntwice = __syncthreads_count(count == 2); /* each of these by two threads */
+    *counter = 0;
+    __syncthreads(); /* zeroes before counts */
+    return 2 * nonce <= 5 * ntwice + VALUE_SAMPLE / 128;
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint32_t swap_if_free(uint32_t *place, uint32_t value) { return atomicCAS(place, 0u, value); }
+
+static __device__ __forceinline__ uint64_t swap_if_free(uint64_t *place, uint64_t value) {
+    return atomicCAS((unsigned long long *)place, 0ull, (unsigned long long)value);
+}
+
+/* Where in the table a value is, now at the latest; VALUE_SLOTS if there is no room. Value 0, whose place is the first one, is always
+ * there. Unrolled in full: out of a loop lanes come one by one, and a warp goes on in pieces. */
+template <typename T> static __device__ __forceinline__ uint32_t enter_value(T *table, T value, bool *is_new) {
+    uint32_t slot = value_slot(value);
+    *is_new = false;
+#pragma unroll
+    for (int probe = 0; probe < VALUE_PROBES; probe++) {
+        T found = *(volatile T *)&table[slot];
+        if (found == 0 && slot != 0) {
+            found = swap_if_free(&table[slot], value);
+            *is_new = found == 0;
+            if (found == 0) found = value;
+        }
+        if (found == value) return slot;
+        slot = (slot + 1) % VALUE_SLOTS;
+    }
+    return VALUE_SLOTS;
+}
+
+template <typename KEY> struct value_counts {
+    const KEY first;
+    KEY *const values;
+    uint32_t *const counts;
+    struct value_desk &desk;
+    volatile uint32_t *const incomplete; /* of all */
+    uint32_t &nseen;                     /* keys, by this thread */
+
+    __device__ __forceinline__ void give_up() const { *incomplete = desk.full = 1; }
+
+    __device__ __forceinline__ void enter(KEY value) const {
+        bool is_new;
+        const uint32_t slot = enter_value(values, value, &is_new);
+        if (slot < VALUE_SLOTS) atomicAdd(&counts[slot], 1);
+        const bool late = is_new && nseen >= VALUE_EARLY_KEYS;
+        if (slot == VALUE_SLOTS || (late && atomicAdd(&desk.nlate, 1) >= VALUES_LATE)) give_up();
+    }
+
+    template <int N> __device__ __forceinline__ void add(const KEY (&keys)[N]) const {
+        constexpr int GROUP = N < 4 ? N : 4;
+        if (threadIdx.x == 0 && nseen % VALUE_LOOK_KEYS == 0 && *incomplete) give_up();
+        if (*(volatile uint32_t *)&desk.full) return;
+#pragma unroll
+        for (int begin = 0; begin < N; begin += GROUP) {
+            uint32_t slots[GROUP], missed = 0;
+            KEY there[GROUP];
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) {
+                slots[i] = value_slot((KEY)(keys[begin + i] ^ first));
+                there[i] = ((volatile KEY *)values)[slots[i]];
+            }
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) {
+                if (there[i] == (keys[begin + i] ^ first))
+                    atomicAdd(&counts[slots[i]], 1);
+                else
+                    missed |= 1u << i;
+            }
+            if (missed == 0) continue;
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) {
+                if (missed >> i & 1) enter(keys[begin + i] ^ first);
+            }
+        }
+        nseen += N;
+    }
+};
+
+/* Adds some keys that are the same to the histograms of all digits. */
+template <typename KEY> static __device__ __forceinline__ void add_digits(const struct sort_job &job, KEY key, uint64_t count) {
+    const KEY image = key_order<KEY>(job).image(key);
+    for (uint32_t pass = 0; pass < job.npasses; pass++) {
+        uint64_t *counter = &job.header->base[0][pass][digit_of(image, job.shift[pass], job.mask[pass])];
+        atomicAdd((unsigned long long *)counter, (unsigned long long)count);
+    }
+}
+
+/* Adds a CTA's table to that of all. What finds no room there is counted by its digits. CTAs begin in different places, so that most values
+ * have been entered by another one. All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ void merge_values(const struct sort_job &job, const struct value_counts<KEY> &mine) {
+    struct value_table *all = &job.header->values;
+    const bool full = *mine.incomplete;
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) {
+        const uint32_t place = (i + blockIdx.x * VALUE_SAMPLE) % VALUE_SLOTS, count = mine.counts[place];
+        if (count == 0) continue;
+        bool is_new;
+        const uint32_t slot = full ? VALUE_SLOTS : enter_value(all->key, (uint64_t)mine.values[place], &is_new);
+        if (slot < VALUE_SLOTS) {
+            atomicAdd((unsigned long long *)&all->count[slot], (unsigned long long)count);
+        } else {
+            *mine.incomplete = 1;
+            add_digits<KEY>(job, mine.values[place] ^ mine.first, count);
+        }
+    }
+}
+
+/* Counts the CTA's share of all keys by value; false if it has too many, and nothing has been counted. All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ bool count_by_value(const struct sort_job &job, unsigned char *s_memory, struct value_desk &s) {
+    KEY *s_values = (KEY *)s_memory;
+    uint32_t *s_counts = (uint32_t *)(s_values + VALUE_SLOTS), nseen = 0;
+    const KEY *keys = (const KEY *)job.keys_in;
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) s_counts[i] = 0;
+    if (threadIdx.x == 0) s.full = s.nlate = 0;
+    __syncthreads(); /* zeroes before counts */
+    const struct value_counts<KEY> counts = { keys[0], s_values, s_counts, s, &job.header->values.incomplete, nseen };
+    bool few = sample_has_few_values(keys, job.n, s_counts);
+    if (few) {
+        for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) s_values[i] = 0;
+        __syncthreads(); /* zeroes before values */
+        read_keys(keys, job.n, counts);
+        __syncthreads(); /* all counts */
+        few = !s.full;
+    }
+    if (few)
+        merge_values(job, counts);
+    else if (threadIdx.x == 0)
+        *counts.incomplete = 1;
+    __syncthreads(); /* nobody needs the shared memory any more */
+    return few;
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+
+/* Counted values, in shared memory: images and how many keys of each. */
+template <typename KEY> struct counted_values {
+    uint64_t *const counts;
+    KEY *const images;
+
+    __device__ __forceinline__ explicit counted_values(unsigned char *s_memory)
+        : counts((uint64_t *)s_memory), images((KEY *)(counts + VALUES_MAX)) {}
+
+    __device__ __forceinline__ void set(uint32_t i, KEY image, uint64_t count) const {
+        images[i] = image;
+        counts[i] = count;
+    }
+
+    /* Puts i before k, or behind it; places that are left over have the greatest image, and no keys. */
+    __device__ __forceinline__ void order(uint32_t i, uint32_t k, bool before) const {
+        const KEY a = images[i], b = images[k];
+        const uint64_t na = counts[i], nb = counts[k];
+        if ((a > b || (a == b && na < nb)) != before) return;
+        set(i, b, nb);
+        set(k, a, na);
+    }
+};
+static_assert(VALUES_MAX * 2 * sizeof(uint64_t) <= value_table_nbytes(8) && VALUES_MAX * 12 <= value_table_nbytes(4), "it must fit");
+
+/* Sorts nplaces of them, a power of two: a bitonic network. All threads call it, after a barrier. */
+template <typename KEY> static __device__ __forceinline__ void sort_values(const struct counted_values<KEY> &values, uint32_t nplaces) {
+    for (uint32_t size = 2; size <= nplaces; size *= 2) {
+        for (uint32_t apart = size / 2; apart > 0; apart /= 2) {
+            for (uint32_t i = threadIdx.x; i < nplaces / 2; i += blockDim.x) {
+                const uint32_t low = 2 * i - (i & (apart - 1));
+                values.order(low, low + apart, (low & size) == 0);
+            }
+            __syncthreads(); /* all pairs */
+        }
+    }
+}
+
+/* Writes the first n values, sorted, and where the run of each begins. Four a thread. s_sums [warps]. */
+template <typename KEY>
+static __device__ __forceinline__ void write_values(const struct sort_job &job, const struct counted_values<KEY> &values, uint32_t n,
+                                                    uint64_t *s_sums) {
+    constexpr uint32_t EACH = VALUES_MAX / VALUE_SAMPLE;
+    const struct key_order<KEY> order(job);
+    const uint32_t begin = threadIdx.x * EACH, end = min(begin + EACH, n), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint64_t sum = 0;
+    for (uint32_t i = begin; i < end; i++) sum += values.counts[i];
+    uint64_t inclusive = sum;
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const uint64_t other = __shfl_up_sync(~0u, inclusive, distance);
+        if (lane >= distance) inclusive += other;
+    }
+    if (lane == 31) s_sums[warp] = inclusive;
+    __syncthreads(); /* the sums before their use */
+    uint64_t start = inclusive - sum;
+    for (uint32_t w = 0; w < warp; w++) start += s_sums[w];
+    struct value_table *all = &job.header->values;
+    for (uint32_t i = begin; i < end; i++) {
+        all->key[i] = order.key_of_image(values.images[i]);
+        all->count[i] = start;
+        start += values.counts[i];
+    }
+    if (threadIdx.x == 0) all->nvalues = n;
+}
+
+/* The last CTA calls it, having seen all that the others did: plans the output if all keys are counted by value; if not, sees to it that
+ * all are counted by their digits, and returns false. All threads call it. */
+template <typename KEY>
+static __device__ bool plan_values(const struct sort_job &job, unsigned char *s_memory, struct value_desk &s, uint64_t *s_sums) {
+    constexpr uint32_t EACH = VALUE_SLOTS / VALUE_SAMPLE;
+    struct value_table *all = &job.header->values;
+    const struct key_order<KEY> order(job);
+    const struct counted_values<KEY> values(s_memory);
+    const KEY first = *(const KEY *)job.keys_in;
+    uint64_t counts[EACH];
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++)
+        counts[k] = __ldcg(&all->count[k * VALUE_SAMPLE + threadIdx.x]); /* from L2, as atomics took place */
+    if (threadIdx.x == 0) s.nvalues = __ldcg(&all->incomplete) ? VALUES_MAX + 1 : 0;
+    __syncthreads(); /* 0 before counts */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        const uint32_t at = counts[k] ? atomicAdd(&s.nvalues, 1) : VALUES_MAX;
+        if (at < VALUES_MAX) values.set(at, order.image((KEY)__ldcg(&all->key[k * VALUE_SAMPLE + threadIdx.x]) ^ first), counts[k]);
+    }
+    __syncthreads(); /* all values */
+    const uint32_t n = s.nvalues;
+    if (n <= VALUES_MAX) {
+        uint32_t nplaces = 1;
+        while (nplaces < n) nplaces *= 2;
+        for (uint32_t i = n + threadIdx.x; i < nplaces; i += VALUE_SAMPLE) values.set(i, (KEY) ~(KEY)0, 0);
+        __syncthreads(); /* all places */
+        sort_values(values, nplaces);
+        write_values(job, values, n, s_sums);
+        return true;
+    }
+    for (uint32_t k = 0; k < EACH; k++) {
+        if (counts[k]) add_digits<KEY>(job, (KEY)__ldcg(&all->key[k * VALUE_SAMPLE + threadIdx.x]) ^ first, counts[k]);
+    }
+    __threadfence(); /* these counts before the sums of them */
+    __syncthreads();
+    return false;
+}
+
+/* ---- the output -------------------------------------------------------------------------------------------------------------- */
+
+template <typename KEY> struct key_of_rank {
+    const uint64_t *keys;
+
+    __device__ __forceinline__ KEY operator()(uint32_t rank) const { return (KEY)keys[rank]; }
+};
+
+/* Each CTA of THREADS writes its share. */
+template <int THREADS, typename KEY> static __device__ __forceinline__ void fill_values(const struct sort_job &job) {
+    const struct value_table *all = &job.header->values;
+    const uint64_t share = (job.n + gridDim.x - 1) / gridDim.x, begin = min(blockIdx.x * share, job.n), end = min(begin + share, job.n);
+    if (begin == end) return;
+    const uint64_t *starts = all->count;
+    fill_stretch<THREADS>((KEY *)job.keys_out, begin, end, starts, {0, all->nvalues - 1, false}, key_of_rank<KEY>{all->key});
+}
+
+#endif
