@@ -170,7 +170,7 @@ template <typename KEY, typename ITEM, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
-    __shared__ ITEM s_ends[2][32];
+    __shared__ alignas(16) ITEM s_ends[2][32]; /* else what lies beside it is read, too, and thrown away: a race in name only */
     wait_for_predecessor();
     const uint32_t nsampled = job.header->sampled.nbuckets;
     for (uint32_t number = blockIdx.x; !nsampled || number < nsampled; number += gridDim.x) {

@@ -18,8 +18,8 @@
 static_assert(FUSED_THREADS == CELL_THREADS, "a thread a cell");
 
 struct fused_cells_job {
-    struct split_job split; /* one partition; tile_items: some rows of FUSED_THREADS */
-    cell_totals *totals;
+    struct split_job split;     /* one partition; tile_items: some rows of FUSED_THREADS */
+    cell_totals *totals, *more; /* more: of a second attempt */
     struct sort_header *stable; /* of the passes queued behind */
 };
 
@@ -42,7 +42,7 @@ static __device__ __forceinline__ void announce_cells(const struct fused_cells_j
     job.totals->hand_over(turn);
 }
 
-/* ROWS, dynamic shared memory: as split_fused(). */
+/* ROWS, dynamic shared memory, and what happens if buckets do not fit: as split_fused(). */
 template <typename KEY, typename ITEM, int ROWS>
 __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __grid_constant__ struct fused_cells_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
@@ -81,7 +81,8 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     const uint32_t before_cell = await_totals(&total, my_total, true, split.n, s.sums);
     const struct cell_numbers numbers = number_cell(total, before_cell, split.cell_keys, s.plan);
     s.entries[t] = numbers.entry();
-    bool fits = !__syncthreads_or(numbers.first >= split.nnumbers); /* also: all entries */
+    const bool enough = !__syncthreads_or(numbers.first >= split.nnumbers); /* also: all entries */
+    bool fits = enough;
     uint32_t end = 0;
     ITEM *s_tile = (ITEM *)s_memory;
     const struct cell_digits<KEY> digits = { s.entries, cells, 0, ~0u };
@@ -106,7 +107,20 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
         fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in runs, and each run has its place */
     }
     if (blockIdx.x == 0) announce_cells(job, s.turn, fits, end);
-    if (!fits) return clear_stable(job.stable);
+    if (!fits) {
+        if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
+            if (split.n <= sampled_max(sizeof(KEY), sizeof(ITEM))) {
+#pragma unroll
+                for (int row = 0; row < ROWS; row++) {
+                    if (!enough && items.has(row))
+                        s_tile[start + row * 32] = make_item<ITEM>(images[row], first + start + row * 32, split.bits.index_shift);
+                }
+                __syncthreads(); /* the tile, if it was not yet in runs */
+                if (split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
+            }
+        }
+        return clear_stable(job.stable);
+    }
     ITEM *dst = (ITEM *)split.tmp;
 #pragma unroll 4
     for (uint32_t i = t; i < count; i += FUSED_THREADS) {
