@@ -12,6 +12,7 @@
  *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
  *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
+ *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
@@ -188,9 +189,9 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
 
 /* ---- launches: keys alone, and indices --------------------------------------------------------------------------------------- */
 
-/* Clears the headers and the histogram: all that the split's kernels must find zeroed. */
+/* Clears the headers, the histogram, and the sizes of slots: all that the split's kernels must find zeroed. */
 static cudaError_t clear_headers(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
-    const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits);
+    const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits + (split->slots.items > 0));
     char *begin = cleared_from(job), *end = (char *)split->header->cursor + histogram;
     return cudaMemsetAsync(begin, 0, (size_t)(end - begin), (cudaStream_t)queue->stream);
 }
@@ -209,6 +210,14 @@ static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *
     lists.bucket_max = split->bucket_max;
     lists.chunk_items = split->tile_items * SPLIT_CHUNK_TILES;
     return lists;
+}
+
+/* Where the slots are, and what belongs to coarse buckets but does not fit the output. */
+template <typename KEY> static void place_slots(struct split_job *split, char *area) {
+    const uint32_t nbuckets = 1u << (split->coarse_bits + split->fine_bits);
+    split->slots.area = area;
+    split->slots.aside = (KEY *)area + (size_t)nbuckets * split->slots.items;
+    split->slots.size = split->header->cursor + nbuckets;
 }
 
 /* The items of keys of 32 bits with their indices. For an argsort there is scratch enough for whole ones; but its indices, of 4 bytes,
@@ -238,7 +247,7 @@ static void set_indexed(struct split_job *split, const struct sort_job *job, con
 }
 
 template <typename KEY, typename ITEM>
-static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct deep_scratch *deep, char *scratch,
+static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct sort_scratch *layout, char *scratch,
                                    const struct cuda_queue *queue, const struct sort_args *args) {
     constexpr int FIRST_ROWS = partition_shape<ITEM, true>::ROWS, ROWS = partition_shape<ITEM, false>::ROWS;
     split->first_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, FIRST_ROWS);
@@ -246,10 +255,11 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     if (sizeof(ITEM) > sizeof(KEY)) {
         set_indexed(split, job, args);
     } else if (split->n >= SPLIT_TWO_MIN) {
-        split->deep = deep_lists_at(deep, scratch, split);
+        split->deep = deep_lists_at(&layout->deep, scratch, split);
         split->levels_first = split->n >= levels_first_min(sizeof(KEY));
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
+    if (split->slots.items) place_slots<KEY>(split, scratch + layout->slots);
     split->second = split->value_nbytes == 4 ? NULL : job->drop_keys ? split->values_out : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
@@ -273,8 +283,8 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        if (alone) return launch_split_of<KEY, KEY>(job, &split, &layout->deep, scratch, queue, args);
-        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, &layout->deep, scratch, queue, args);
+        if (alone) return launch_split_of<KEY, KEY>(job, &split, layout, scratch, queue, args);
+        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, layout, scratch, queue, args);
         const cudaError_t error = clear_headers(job, &split, queue);
         return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;
     }

@@ -131,13 +131,18 @@ static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&i
     }
 }
 
-/* A bucket: n items from src, of which all share some top bits; it goes to the same places of the output. */
+/* A bucket: n items from src + from, of which all share some top bits. */
 template <typename ITEM> struct found_bucket {
     const ITEM *src;
-    uint32_t start, n, bits;
+    uint32_t from, n;
+    uint32_t before; /* the sum over all threads says where it goes in the output */
+    uint32_t bits;
     bool bounded; /* no item is below `least`, and what is above it leaves so many bits; else they share them */
     ITEM least;
 };
+
+/* `before` of a bucket that starts there. */
+static __device__ __forceinline__ uint32_t known_start(uint32_t start) { return threadIdx.x == 0 ? start : 0; }
 
 /* Of floats: from where to where. An item's top 32 bits are between the bounds, both included. */
 template <typename ITEM> static __device__ __forceinline__ void bound_items(struct found_bucket<ITEM> *found, const uint32_t *bounds) {
@@ -150,7 +155,18 @@ template <typename ITEM> static __device__ __forceinline__ void bound_items(stru
 /* Shared memory. */
 template <typename ITEM> struct bucket_desk {
     uint32_t sums[32];
+    uint32_t before[32]; /* of each warp */
     ITEM some_item;
+
+    /* By all threads. A barrier must follow, and then any number of calls of start(). */
+    __device__ __forceinline__ void add_before(uint32_t mine) {
+        const uint32_t of_warp = sum_warp(mine);
+        if (threadIdx.x % 32 == 0) before[threadIdx.x / 32] = of_warp;
+    }
+    __device__ __forceinline__ uint32_t start(uint32_t nwarps) const {
+        const uint32_t lane = threadIdx.x % 32;
+        return sum_warp(lane < nwarps ? before[lane] : 0);
+    }
 };
 
 /* False: its bins are not for this; it lies as it was, and nothing is written. All threads call it. */
@@ -158,12 +174,13 @@ template <typename KEY, typename ITEM, typename SHAPE>
 static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
                                                    unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
-    const uint32_t start = found.start, n = found.n;
+    const uint32_t n = found.n;
     uint32_t *s_bins = (uint32_t *)s_memory;
     ITEM *s_slots = (ITEM *)(s_memory + SHAPE::BINS_NBYTES);
     ITEM items[ROWS];
     const struct bucket_rows<SHAPE> rows(n);
-    get_items(items, rows, job, found.src, start);
+    get_items(items, rows, job, found.src, found.from);
+    s.add_before(found.before);
     if (threadIdx.x == 0) s.some_item = items[0];
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
@@ -179,6 +196,7 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     /* Items of an argsort are never equal, so that deep bins have too many distinct ones. */
     if (deep && (sizeof(KEY) != sizeof(ITEM) || __syncthreads_or(no_room))) return false;
 
+    const uint32_t start = s.start(SHAPE::WARPS);
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
      */
     KEY *out = (KEY *)job.out + start;
@@ -236,27 +254,29 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
     struct packed_ranks<SHAPE::ROWS> no_places = {};
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++)
-        items[row] = which.has(row) ? (ITEM)(get_item(job, found.src, found.start + start + row * SORT_TEAM) - least) : (ITEM)0;
+        items[row] = which.has(row) ? (ITEM)(get_item(job, found.src, found.from + start + row * SORT_TEAM) - least) : (ITEM)0;
+    s.add_before(found.before);
     __syncthreads();                              /* all items are in registers, so that the bucket may be overwritten */
     const uint32_t lo_bit = job.bits.index_shift; /* what is below an index is not looked at */
     for (uint32_t shift = lo_bit; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
         reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, no_places, which, start, n, memory, shift, SORT_DIGITS - 1);
     const struct item_order<KEY, ITEM> order(job);
+    const uint64_t first = (uint64_t)s.start(SHAPE::WARPS) + start;
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
-        if (which.has(row)) put_result(job, order, (uint64_t)found.start + start + row * SORT_TEAM, (ITEM)(items[row] + least));
+        if (which.has(row)) put_result(job, order, first + row * SORT_TEAM, (ITEM)(items[row] + least));
     }
 }
 
-/* A bucket in shared memory that has room for one item more, by merging (sort_merge.cuh): quicker where it is few items, or many digits.
- * All threads call it. */
+/* A bucket in shared memory that has room for one item more, by merging (sort_merge.cuh): quicker where it is few items, or many digits. It
+ * goes to the same places of the output. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static __device__ __noinline__ void merge_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     ITEM *s_items = (ITEM *)s_memory;
     const uint32_t n = found.n, mine = threadIdx.x * SHAPE::ROWS;
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, found.src, found.start + i);
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, found.src, found.from + i);
     __syncthreads(); /* all items */
     ITEM items[SHAPE::ROWS];
 #pragma unroll
@@ -269,27 +289,44 @@ static __device__ __noinline__ void merge_bucket(const struct split_job &job, co
     }
     __syncthreads(); /* all is in order */
     const struct item_order<KEY, ITEM> order(job);
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)found.start + i, s_items[i]);
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)found.from + i, s_items[i]);
 }
 
 /* ---- the kernels -------------------------------------------------------------------------------------------------------------- */
 
+/* Of a bucket in a slot: how many keys are in those before it, of other coarse buckets and of its own. */
+static __device__ __forceinline__ uint32_t keys_before(const struct split_job &job, uint32_t number) {
+    const uint32_t coarse = number >> job.slots.fine_bits;
+    uint32_t sum = 0;
+    for (uint32_t i = threadIdx.x; i < coarse; i += blockDim.x) sum += job.header->coarse_size[i];
+    for (uint32_t i = (coarse << job.slots.fine_bits) + threadIdx.x; i < number; i += blockDim.x) sum += job.slots.size[i];
+    return sum;
+}
+
 /* The buckets: one for each number; or, if some were too big, those that are on the list. */
 struct bucket_list {
-    bool listed;
+    bool slots, listed;
     uint32_t *left; /* numbers of those that are left for the slow way: where the cursors were, which nobody needs any more */
 
     __device__ __forceinline__ explicit bucket_list(const struct split_job &job)
-        : listed(job.header->too_big != ALL_FIT), left(listed ? job.deep.counts[0] : job.header->cursor) {}
+        : slots(job.header->too_big == IN_SLOTS), listed(!slots && job.header->too_big != ALL_FIT),
+          left(listed ? job.deep.counts[0] : job.header->cursor) {}
 
     template <typename ITEM> __device__ __forceinline__ struct found_bucket<ITEM> find(const struct split_job &job, uint32_t number) const {
         if (listed) {
             const struct deep_bucket bucket = job.deep.buckets[number];
-            return {(const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp), bucket.start, bucket.n, bucket.depth, false, 0};
+            const ITEM *src = (const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp);
+            return {src, bucket.start, bucket.n, known_start(bucket.start), bucket.depth, false, 0};
+        }
+        const uint32_t bits = job.coarse_bits + job.fine_bits;
+        if (slots) {
+            const ITEM *area = (const ITEM *)job.slots.area;
+            return {area, number * job.slots.items, job.slots.size[number], keys_before(job, number), bits, false, 0};
         }
         const uint32_t start = job.header->start[number], n = job.header->start[number + 1] - start;
+        const ITEM *src = (const ITEM *)(job.coarse_bits ? job.second : job.tmp);
         struct found_bucket<ITEM> found = {
-            (const ITEM *)(job.coarse_bits ? job.second : job.tmp), start, n, job.coarse_bits + job.fine_bits, false, 0
+            src, start, n, known_start(start), bits, false, 0
         };
         if (job.cell_keys && n > 0) bound_items(&found, job.header->cells.bound + number); /* those of empty buckets are not known */
         return found;

@@ -141,7 +141,7 @@ static __device__ __forceinline__ void find_bounds(const struct split_job &job, 
     ITEM least = (ITEM) ~(ITEM)0, most = 0;
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < found->n; i += THREADS) {
-        const ITEM item = get_item(job, found->src, found->start + i);
+        const ITEM item = get_item(job, found->src, found->from + i);
         least = min(least, item);
         most = max(most, item);
     }
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
         const uint32_t end = nsampled ? job.header->sampled.end[number] : job.header->start[number + 1];
         if (start < end) {
             struct found_bucket<ITEM> found = {
-                (const ITEM *)job.tmp, start, end - start, job.fine_bits, false, 0
+                (const ITEM *)job.tmp, start, end - start, known_start(start), job.fine_bits, false, 0
             };
             if (nsampled)
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);

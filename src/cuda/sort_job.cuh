@@ -48,8 +48,8 @@ struct sort_header {
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
 /* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it; some, or all that there is, are
- * split further. */
-enum split_fit { ALL_FIT, NOT_SPLIT, SOME_TOO_BIG, ALL_TOO_BIG };
+ * split further; or they are there already, and have not been counted before (sort_slots.cuh). */
+enum split_fit { ALL_FIT, NOT_SPLIT, SOME_TOO_BIG, ALL_TOO_BIG, IN_SLOTS };
 
 struct sort_job {
     const void *keys_in;

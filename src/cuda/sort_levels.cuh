@@ -229,7 +229,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_levels
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct levels_desk s_desk;
     wait_for_predecessor();
-    if (job.header->too_big == ALL_FIT || job.header->too_big == NOT_SPLIT) return;
+    if (job.header->too_big != SOME_TOO_BIG && job.header->too_big != ALL_TOO_BIG) return;
     uint32_t ticket = 0; /* of thread 0 */
     if (threadIdx.x == 0) {
         s_desk.phase = s_desk.begin = s_desk.finished = 0;

@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     __shared__ struct digit_table<DIGITS> s_table;
     __shared__ struct digit_partition<SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS> s_partition;
     wait_for_predecessor();
-    if (job.header->too_big == NOT_SPLIT || job.header->too_big == ALL_TOO_BIG) return;
+    if (job.header->too_big != ALL_FIT && job.header->too_big != SOME_TOO_BIG) return;
 
     const bool two = job.coarse_bits > 0;
     const uint32_t tile_items = SECOND ? job.tile_items : job.first_items;

@@ -50,6 +50,7 @@ struct sort_scratch {
     uint64_t state_rows; /* of each of the two arrays of tile states */
     uint64_t header, split, states[2], keys[2], values, indices;
     struct deep_scratch deep; /* where the states are, since no sort needs both */
+    uint64_t slots;           /* the same, and where the keys are */
     uint64_t total;           /* UINT64_MAX if it does not fit */
 };
 
@@ -99,6 +100,11 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     if (!argsort && value_nbytes == 0 && key_nbytes >= 4 && n >= SPLIT_TWO_MIN) s.deep = layout_deep(&deep_total, n, key_nbytes);
     if (deep_total > s.total) s.total = deep_total;
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
+    if (!argsort && value_nbytes == 0 && key_nbytes >= 4 && min_u64(n, SPLIT_MAX) * key_nbytes >= SLOTS_MIN_NBYTES) {
+        uint64_t slots_total = s.states[0];
+        s.slots = take(&slots_total, min_u64(n, SPLIT_MAX) + min_u64(n, SPLIT_MAX) / SLOTS_MORE_PART, key_nbytes);
+        if (slots_total > s.total) s.total = slots_total;
+    }
     s.values = take(&s.total, n, value_nbytes);
     s.indices = take(&s.total, gathered ? n : 0, word_nbytes(n, value_nbytes));
     return s;

@@ -8,7 +8,8 @@
  *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
- * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh).
+ * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Of many integers, if they are uniform, step 1
+ * is left out (sort_slots.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
  * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
@@ -45,12 +46,32 @@ struct split_header {
     uint32_t nleft;                                          /* buckets for stable passes */
     struct deep_control deep;                                /* of what is split further */
     struct cell_counts cell_counts;                          /* of floats */
-    __align__(16) uint32_t cursor[1 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes */
+    uint32_t slots_full;                                     /* enum slots_state */
+    uint32_t coarse_size[SORT_DIGITS];                       /* of coarse buckets on their way to slots */
+    __align__(16) uint32_t cursor[2 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes; behind it, the
+                                                                sizes of buckets in slots */
     __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
     uint32_t coarse_cursor[SORT_DIGITS];                     /* where the next key of each coarse bucket goes */
     uint32_t coarse_tile[SORT_DIGITS + 1];                   /* tiles of the second partition before each coarse bucket */
     struct cell_plan cells;
     struct sampled_buckets sampled;
+};
+
+/* How an attempt by slots (sort_slots.cuh) goes; in vain: a sample says that some bucket is too big for a CTA anyway. */
+enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
+
+/* Of two partitions the first and the second, or the only one. */
+enum slots_step { SLOTS_COARSE, SLOTS_FINE, SLOTS_ONLY };
+
+struct slots_plan {
+    uint32_t items;                  /* of a slot; 0: there are none */
+    uint32_t coarse_bits, fine_bits; /* as many together as the split's */
+    uint32_t coarse_items;           /* of a coarse bucket, in the output, */
+    uint32_t aside_items;            /* and beside it */
+    uint32_t coarse_tiles;           /* of a coarse bucket, at most */
+    uint32_t nfirst;                 /* CTAs that look at a sample before they begin */
+    void *area, *aside;
+    uint32_t *size; /* of each bucket; zeroed before */
 };
 
 /* How an item is made of a key and its index (sort_item.cuh). */
@@ -83,6 +104,7 @@ struct split_job {
     uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
     uint32_t copies;           /* of each counter of the histogram kernel */
     bool by_value;             /* if there are few values, the stable passes' kernels count them (sort_few.cuh) */
+    struct slots_plan slots;   /* the first attempt */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
     bool levels_first;         /* splitting further is quicker than stable passes, unless it takes many levels */
     uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
@@ -316,6 +338,10 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __shared__ struct deep_desk s_desk;
     __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
+    if (job.slots.items && job.header->slots_full == SLOTS_OPEN) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) job.header->too_big = IN_SLOTS;
+        return;
+    }
     const uint32_t number_bits = job.coarse_bits + job.fine_bits, nbuckets = 1u << number_bits;
     load_entries(s_table, job);
     for (uint32_t i = threadIdx.x; i < max(nbuckets / 2 * job.copies, (uint32_t)VALUE_SLOTS); i += blockDim.x) s_words[i] = 0;
@@ -330,8 +356,9 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
     const bool few = job.by_value && sample_has_few_values((const KEY *)job.in, job.n, s_words);
+    const bool in_vain = few || (job.slots.items && job.header->slots_full == SLOTS_IN_VAIN);
     const bool skewed =
-        few || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
+        in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */

@@ -5,10 +5,13 @@
 #ifndef UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
 #define UPSWEEP_CUDA_SORT_SPLIT_LAUNCH_CUH
 
+#include <math.h>
+
 #include "sort_bucket.cuh"
 #include "sort_fused_cells.cuh"
 #include "sort_levels.cuh"
 #include "sort_scratch.cuh"
+#include "sort_slots.cuh"
 
 /* Does a bucket of this many keys on average keep below the limit, if the keys are spread at random? Six standard deviations are allowed
  * for. */
@@ -185,6 +188,53 @@ template <typename KEY, typename ITEM> static bool choose_fused_cells(struct spl
     return false;
 }
 
+/* Keys that a slot must hold for so many on average, seven standard deviations more, in whole lines; 0 if that does not fit the limit. */
+static uint32_t slot_items(uint64_t mean, uint32_t limit) {
+    const uint64_t items = (mean + (uint64_t)(7 * sqrt((double)mean)) + 32) / 32 * 32;
+    return items <= limit ? (uint32_t)items : 0;
+}
+
+/* The plan of slots for n keys and so many bits; false if they need too much room. */
+static bool plan_slots(struct split_job *job, uint64_t n, bool one, uint32_t bits, uint32_t limit) {
+    struct slots_plan *slots = &job->slots;
+    slots->coarse_bits = one ? 0 : bits / 2;
+    slots->fine_bits = bits - slots->coarse_bits;
+    slots->items = slot_items((n >> bits) + 1, limit);
+    if (slots->items == 0) return false;
+    if (!one) {
+        const uint64_t mean = n >> slots->coarse_bits;
+        slots->coarse_items = (uint32_t)(mean / 32 * 32);
+        slots->aside_items = slot_items(mean + 32, UINT32_MAX) + 64 - slots->coarse_items;
+    }
+    const uint64_t aside = one ? 0 : (uint64_t)slots->aside_items << slots->coarse_bits;
+    const uint32_t items = (uint32_t)min_u64((n + n / SLOTS_MORE_PART - aside) >> bits, limit) / 32 * 32;
+    const bool enough = items >= slots->items;
+    slots->items = enough ? items : 0;
+    return enough;
+}
+
+/* Chooses bits and shape for buckets in slots, and the same for what is behind them. Two partitions write to the output first, which must
+ * not be the input. */
+template <typename KEY> static bool choose_slots(struct split_job *job, const struct sort_args *args) {
+    typedef split_shapes<KEY> SHAPES;
+    if (args->n * sizeof(KEY) < SLOTS_MIN_NBYTES || args->n >= SPLIT_MAX) return false;
+    const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    const uint32_t most[] = {SPLIT_SINGLE_BITS, slots_single_bits(sizeof(KEY)), SPLIT_MAX_BITS};
+    for (int i = 0; i < (args->keys_in == args->keys_out ? 2 : 3); i++) {
+        for (int shape = 0; shape < 2; shape++) {
+            const uint32_t bits = split_bits(args->n, limits[shape]);
+            if (bits > most[i] || !plan_slots(job, args->n, i < 2, bits, limits[shape])) continue;
+            job->coarse_bits = bits <= SPLIT_SINGLE_BITS ? 0 : bits / 2;
+            job->fine_bits = bits - job->coarse_bits;
+            job->nnumbers = 1u << bits;
+            job->bucket_max = limits[shape];
+            job->sample_limit = sample_limit(job, args->n);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Chooses bits and shape by n; false if a split is not for this sort. Items of KEY's width are of keys alone, by all their bits; wider ones
  * have an index: of an argsort, or, if that fits the multiprocessors, of keys with values, or by some of their bits. */
 template <typename KEY, typename ITEM>
@@ -202,6 +252,9 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     if (fused_only) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        if (!by_cells && choose_slots<KEY>(job, args)) return true;
+    }
     for (int partitions = 1; partitions <= 2; partitions++) {
         for (int shape = partitions - 1; shape < 3; shape++) {
             const uint32_t bits = split_bits(args->n, limits[shape]);
@@ -215,6 +268,28 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
         }
     }
     return false;
+}
+
+/* The CTA that looks ahead has counters where the others have a tile. */
+template <typename KEY, enum slots_step STEP>
+static cudaError_t launch_slots_step(const struct split_job *job, const struct cuda_queue *queue) {
+    typedef slots_shape<KEY, STEP> SHAPE;
+    const uint32_t tile = SHAPE::ITEMS * sizeof(KEY);
+    if (STEP == SLOTS_FINE)
+        return launch_next(queue, split_into_slots<KEY, STEP>, job->slots.coarse_tiles << job->slots.coarse_bits, SHAPE::THREADS, tile,
+                           *job);
+    const uint32_t ntiles = (job->n + SHAPE::ITEMS - 1) / SHAPE::ITEMS;
+    return launch_next(queue, split_into_slots<KEY, STEP>, ntiles + 1, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
+}
+
+template <typename KEY> static cudaError_t launch_slots(struct split_job *job, const struct cuda_queue *queue) {
+    struct slots_plan *slots = &job->slots;
+    slots->nfirst = (uint32_t)queue->nsms * (slots->coarse_bits ? SPLIT_CTAS_PER_SM : 1) - 1;
+    if (!slots->coarse_bits) return launch_slots_step<KEY, SLOTS_ONLY>(job, queue);
+    constexpr uint32_t TILE_ITEMS = slots_shape<KEY, SLOTS_FINE>::ITEMS;
+    slots->coarse_tiles = (slots->coarse_items + slots->aside_items + TILE_ITEMS - 1) / TILE_ITEMS;
+    const cudaError_t error = launch_slots_step<KEY, SLOTS_COARSE>(job, queue);
+    return error == cudaSuccess ? launch_slots_step<KEY, SLOTS_FINE>(job, queue) : error;
 }
 
 template <typename KEY, typename ITEM, typename DIGITS>
@@ -232,7 +307,11 @@ static cudaError_t launch_split_by(const struct split_job *job, const struct cud
     return launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
 }
 
-template <typename KEY, typename ITEM> static cudaError_t launch_split(const struct split_job *job, const struct cuda_queue *queue) {
+template <typename KEY, typename ITEM> static cudaError_t launch_split(struct split_job *job, const struct cuda_queue *queue) {
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        const cudaError_t error = job->slots.items ? launch_slots<KEY>(job, queue) : cudaSuccess;
+        if (error != cudaSuccess) return error;
+    }
     if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, queue);
     const cudaError_t error = launch_cells<KEY>(job, queue);
     return error == cudaSuccess ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, queue) : error;

@@ -122,4 +122,18 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SPLIT_ROWS_WIDE   16
 #define SPLIT_CHUNK_TILES 4 /* that a CTA takes at once where buckets are split further (sort_levels.cuh) */
 
+/* Keys that are moved to slots without being counted first (sort_slots.cuh), from so many bytes of them on, in room for a tenth more; the
+ * threads of a CTA where there is only one partition, and its bits; keys a thread. */
+#define SLOTS_MIN_NBYTES (28u << 20)
+#define SLOTS_MORE_PART  10
+#define SLOTS_THREADS    1024
+static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbytes) { return key_nbytes == 8 ? 10 : 11; }
+#define SLOTS_ROWS_ONLY   32
+#define SLOTS_ROWS_FIRST  28
+#define SLOTS_ROWS_SECOND 24
+#define SLOTS_ROWS_WIDE   16
+/* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
+#define SLOTS_LOOKED            (1u << 17)
+#define SLOTS_LOOKED_PER_BUCKET 64
+
 #endif

@@ -263,6 +263,25 @@ static void test_indexed(void) {
     }
 }
 
+/* Keys that go to slots without being counted, if they are uniform: two partitions, and one from the first size on up to where one is
+ * enough. What is not uniform is seen at once, or when a slot is full, in the first partition or the second. Shifts: alignments of the
+ * input. */
+static void test_slots(void) {
+    static const enum distribution distributions[] = {RANDOM, TWINS, HALVED, SORTED, SKEWED, LUMP, LOW_SHARED, EQUAL};
+    static const uint64_t sizes[] = {35000001, (7 << 20) + 1, 7 << 20, (7 << 20) - 1, (1 << 23) + 7, 34700000};
+    for (size_t s = 0; s < (quick() ? 2 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < (quick() && s == 0 ? 3 : sizeof distributions / sizeof *distributions); d++) {
+            struct sort_case c = {.form = KEYS, .type = UPSWEEP_U32, .n = sizes[s], .key_nbytes = 4, .shift = s + d};
+            c.order.descending = (uint32_t)(s + d) % 2;
+            test_case(c, distributions[d]);
+            c = (struct sort_case){.form = KEYS, .type = UPSWEEP_I64, .n = sizes[s] / 2, .key_nbytes = 8, .order = c.order, .shift = d};
+            if (s > 0 || !quick()) test_case(c, distributions[d]);
+            c = (struct sort_case){.form = KEYS, .type = UPSWEEP_I32, .n = sizes[s], .key_nbytes = 4, .keys_in_place = true};
+            if (d == 0) test_case(c, distributions[d]);
+        }
+    }
+}
+
 /* The same without anything for which CTAs must be resident together. */
 static void test_without_waiting(void) {
     upsweep_context *usual = cuda;
@@ -307,6 +326,7 @@ int main(void) {
         test_samples();
         test_rows();
         test_indexed();
+        test_slots();
         test_without_waiting();
     }
     upsweep_close(cuda);
