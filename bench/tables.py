@@ -238,6 +238,8 @@ def losses(rows, backend):
     lines = [list(key) + [f"{len(set(lost))} of {len(set(all_sizes))}: {sizes(lost)}", worst[1],
                           f"{ratio(worst[0])} at {size(worst[2])}"]
              for key, (lost, all_sizes, worst) in groups.items() if lost]
+    if groups and not lines:
+        return "Nowhere."
     return table(["call", "type", "kept", "input", "cache", "slower at", "than", "at worst, times as fast"], lines)
 
 

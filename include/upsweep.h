@@ -324,7 +324,7 @@ UPSWEEP_CALL upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *
  * Aliasing: none; but upsweep_partition() with a rest allows one of out == in and rest == in.
  * Errors: as upsweep_compact(), or upsweep_compact_flags(). Source: likewise.
  * Cost: with a rest, n elements read and written. Without, where the others begin is not known before the end, so n elements (or flags) are
- * read to count them first; a GPU reads once what its multiprocessors can hold. */
+ * read to count them first; a GPU reads once what its multiprocessors can hold, and may turn the shorter side round in the end instead. */
 UPSWEEP_CALL upsweep_partition(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                                const upsweep_predicate *keep);
 UPSWEEP_CALL upsweep_partition_flags(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, const uint8_t *flags,
