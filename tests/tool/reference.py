@@ -296,7 +296,7 @@ def test_signals():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         work = path('signals')
         for command in (['scan'], ['compact'], ['partition', '--where', '<3'], ['partition', '--rest', os.path.join(work, 'rest')]):
-            files = 3 if '--rest' in command else 2
+            files = 2 if '--rest' in command else 1
             os.mkdir(work)
             out = os.path.join(work, 'out')
             with open(out, 'wb') as f:
@@ -306,10 +306,11 @@ def test_signals():
             run.stdin.write(bytes(range(100)))
             run.stdin.flush()
             for _ in range(1000):
-                if len(os.listdir(work)) == files:
+                ours = [name for name in os.listdir(work) if '.upsweep-' in name]  # a sanitizer's own files come and go in TMPDIR, too
+                if len(ours) == files:
                     break
                 time.sleep(0.01)
-            appeared = len(os.listdir(work)) == files
+            appeared = len(ours) == files
             run.send_signal(number)
             said = run.stderr.read()
             run.wait()
