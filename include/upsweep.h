@@ -213,7 +213,7 @@ UPSWEEP_CALL upsweep_open(upsweep_context **ctx, const char *backend);
 UPSWEEP_CALL upsweep_open_ex(upsweep_context **ctx, const char *backend, const upsweep_options *options);
 
 /* Waits for what the context has queued, then frees all it owns but the memory of upsweep_alloc(), which is the caller's to free first.
- * NULL is fine. */
+ * NULL is fine. Not while the stream is being captured: waiting for it would invalidate the capture. */
 UPSWEEP_API void upsweep_close(upsweep_context *ctx);
 
 /* The sentence of the last call on this context that failed ("" if none has), valid until the next call on it.
