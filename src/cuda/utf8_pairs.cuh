@@ -101,7 +101,9 @@ static __device__ __forceinline__ Utf8Strings strings_up_to_3(uint32_t word, uin
 /* ---- surrogates -------------------------------------------------------------------------------------------------------------- */
 
 /* Units less D800, and no more than 7FFF: less than 400 of high surrogates, less than 800 of any. */
-static __device__ __forceinline__ uint32_t from_d800(uint32_t word) { return __viaddmin_u16x2(word, 0x28002800, 0x7FFF7FFF); }
+static __device__ __forceinline__ uint32_t from_d800(uint32_t word, uint32_t most = 0x7FFF7FFF) {
+    return __viaddmin_u16x2(word, 0x28002800, most);
+}
 
 /* In bits 15 and 31. */
 static __device__ __forceinline__ uint32_t no_highs(uint32_t from_d800, uint32_t one) { return at_least(from_d800, 0x400, one); }
@@ -119,6 +121,19 @@ static __device__ __forceinline__ uint32_t of_units_behind(uint32_t word, uint32
 static __device__ __forceinline__ uint32_t codes_of_highs(uint32_t from_d800) { return (from_d800 >> 2) + 0x0C100C10; }
 static __device__ __forceinline__ uint32_t codes_of_lows(uint32_t from_d800, uint32_t units_before, uint32_t one) {
     return multiply_add(units_before & 0x00030003, 0x400, multiply_add(from_d800, one, 0x2C002C00));
+}
+
+/* Where all surrogates are in pairs: what a high one gives to the unit behind it, 8 + 3 less its lowest two bits, and other units nothing.
+ * The code of a unit is its own less 400 times what it is given: C000 of DC00 go, and two bits come. highs: masks of halves. */
+static __device__ __forceinline__ uint32_t highs_of(uint32_t from_d800) {
+    uint32_t highs; /* as numbers of half precision, which are ordered as they are, but for 7FFF, which is none */
+    asm("set.lt.u32.f16x2 %0, %1, %2;" : "=r"(highs) : "r"(from_d800), "r"(0x04000400));
+    return highs;
+}
+static __device__ __forceinline__ uint32_t gifts_of(uint32_t from_d800) {
+    uint32_t all;
+    asm("lop3.b32 %0, %1, 0x00030003, %2, 0xAE;" : "=r"(all) : "r"(from_d800), "r"(0x00080008)); /* (~x & 3) | 8 */
+    return all & highs_of(from_d800);
 }
 
 /* ---- code points of up to 10FFFF --------------------------------------------------------------------------------------------- */

@@ -133,25 +133,24 @@ struct Utf8Surrogates {
 
 /* Marks units and puts codes in the place of surrogates, if all of them are in pairs. */
 static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, uint32_t around, int lane) {
-    const uint32_t one = opaque_one();
+    const uint32_t one = opaque_one(), most = one * 0x7FFF7FFF; /* in a register, or each use would move it there */
     uint32_t before[2], odd = 0, of_3 = 0;
     words_before(before, x, around, lane);
 #pragma unroll
-    for (int r = 0; r < 2; r++) before[r] = from_d800(before[r]);
+    for (int r = 0; r < 2; r++) before[r] = gifts_of(from_d800(before[r], most));
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         uint32_t &word = x.word[i % 2][i / 2];
-        const uint32_t unit = up_to_7fff(word), past = from_d800(word), past_before = of_units_before(before[i % 2], past);
-        const uint32_t no_high = no_highs(past, one), neither = no_surrogates(past, one), no_high_before = no_highs(past_before, one);
-        const uint32_t is_3 = at_least(unit, 0x800, one) & neither;
-        odd |= (no_high & ~neither) ^ ~no_high_before;
+        const uint32_t unit = __vminu2(word, most), past = from_d800(word, most), highs = highs_of(past);
+        const uint32_t neither = no_surrogates(past, one), is_3 = at_least(unit, 0x800, one) & neither;
+        const uint32_t gifts = gifts_of(past), given = of_units_before(before[i % 2], gifts);
+        odd |= ~(highs | neither) ^ given * 0x1000; /* bits 15 and 31: low ones, and units behind high ones */
         of_3 |= is_3;
         x.marks[i % 2][i / 2] = marks_up_to_3(at_least(unit, 0x80, one), is_3);
-        word = choose(spread(no_high_before), word, codes_of_lows(past, past_before, one));
-        word = choose(spread(no_high), word, codes_of_highs(past));
-        before[i % 2] = past;
+        word = multiply_add(given, (uint32_t)-0x400, choose(highs, codes_of_highs(past), word));
+        before[i % 2] = gifts;
     }
-    const bool open_end = lane == 31 && before[1] >> 16 < 0x400 && around >> 10 != 0xDC00 >> 10;
+    const bool open_end = lane == 31 && before[1] >> 16 != 0 && around >> 10 != 0xDC00 >> 10;
     return {(odd & 0x80008000) == 0 && !open_end, (of_3 & 0x80008000) != 0};
 }
 
