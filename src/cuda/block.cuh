@@ -41,6 +41,9 @@ template <> struct IsWordSum<Add<uint8_t>> { static constexpr bool value = true;
 template <> struct IsWordSum<Add<uint16_t>> { static constexpr bool value = true; };
 template <> struct IsWordSum<Add<uint32_t>> { static constexpr bool value = true; };
 
+/* A bit of words that are simply added up as long as none of them has it; 0: there is no such bit. */
+template <class Op> struct SumUnless { static constexpr uint32_t bit = 0; };
+
 /* Is a op b the same as b op a, bit for bit? (A sum's bits depend on the grouping only, which is fixed.) */
 template <class Op> struct AnyOrder { static constexpr bool value = false; };
 template <class T> struct AnyOrder<Add<T>> { static constexpr bool value = true; };
@@ -84,6 +87,18 @@ static __device__ __forceinline__ uint32_t scan_packed_rows(uint32_t (&before)[P
         total += (row[i] & 0xFFFF) + (row[i] >> 16);
     }
     return total;
+}
+
+/* Sums up to and with each lane. The shuffle itself tells the lanes that have nobody to add. */
+static __device__ __forceinline__ uint32_t scan_lanes(uint32_t x) {
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2)
+        asm volatile("{\n.reg .pred p;\n.reg .u32 left;\n"
+                     "shfl.sync.up.b32 left|p, %0, %1, 0, -1;\n"
+                     "@p add.u32 %0, %0, left;\n}"
+                     : "+r"(x)
+                     : "r"(o));
+    return x;
 }
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------------------- */

@@ -121,8 +121,20 @@ template <class P> struct RingExchange {
             sum(x, lane, before, all);
         else if constexpr (AnyOrder<Op>::value)
             fold_lanes(x, lane, before, all);
+        else if constexpr (SumUnless<Op>::bit != 0)
+            sum_or_fold(x, lane, before, all);
         else
             fold(x, lane, before, all);
+    }
+
+    static __device__ __forceinline__ void sum_or_fold(V (&x)[GROUPS], int lane, V *before, V *all) {
+        V any = 0;
+#pragma unroll
+        for (unsigned j = 0; j < GROUPS; j++) any |= x[j];
+        if (__any_sync(ALL_LANES, (any & SumUnless<Op>::bit) != 0))
+            fold(x, lane, before, all);
+        else
+            sum(x, lane, before, all);
     }
 
     /* Two instructions of the warp, where fold() takes some ten shuffles after one another. */

@@ -201,18 +201,6 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         if (bad != 0 && at < *(volatile unsigned long long *)found) atomicMin(found, at);
     }
 
-    /* Sums up to and with each lane. The shuffle itself tells the lanes that have nobody to add. */
-    static __device__ __forceinline__ uint32_t scan_lanes(uint32_t x) {
-#pragma unroll
-        for (int o = 1; o < 32; o *= 2)
-            asm volatile("{\n.reg .pred p;\n.reg .u32 left;\n"
-                         "shfl.sync.up.b32 left|p, %0, %1, 0, -1;\n"
-                         "@p add.u32 %0, %0, left;\n}"
-                         : "+r"(x)
-                         : "r"(o));
-        return x;
-    }
-
     /* Takes along what is in the slot. */
     static __device__ __forceinline__ void finish(const Args &args, const uint4 *chunk, RingPlace, const uint32_t *note, Local &local,
                                                   Carry prefix, int lane) {

@@ -29,6 +29,8 @@ struct UntilCut32 {
     static __device__ __forceinline__ uint32_t identity() { return 0; }
 };
 
+template <> struct SumUnless<UntilCut32> { static constexpr uint32_t bit = UTF8_CUT_32; };
+
 /* UNIT: bytes of a code unit of the input. */
 template <int UNIT> struct RingUtf8Encode : RingPlain {
     typedef Utf8Args Args;
@@ -43,14 +45,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
                               QUEUED = STAGES - SLOTS - 1;
     struct Queue : RingQueue<WORK_NBYTES, QUEUED> {
-        unsigned expecting = 0, mending = 0, pairing = 0; /* count_utf16() */
+        unsigned expecting = 0, patience = 0, mending = 0, pairing = 0; /* count_utf16() */
         using RingQueue<WORK_NBYTES, QUEUED>::RingQueue;
     };
     static constexpr bool LEAVES = true, CONVERTS = true;
     static_assert(WORK_NBYTES >= RING_QUEUE_FIRST + RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits");
     static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
-    enum { EXPECTED = 8, PAIRED = 2 };
+    enum { PATIENT = 15, EXPECTED = 8, PAIRED = 2 };
     enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, SOME_REMOVED, ANY };
     struct Local {
         Utf8Runs x;
@@ -211,14 +213,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return !__any_sync(ALL_LANES, min(length[0], length[1]) < 4);
     }
 
-    static __device__ __forceinline__ Value count_with_surrogates(Local &local, Utf8Surrogates found, int lane) {
+    static __device__ __forceinline__ Value count_with_surrogates(Local &local, Utf8Surrogates found) {
         Utf8Runs &x = local.x;
         local.kind = UP_TO_3;
-        if (__any_sync(ALL_LANES, found.beside_3)) return count_up_to_3<8>(x, lane);
+        if (__any_sync(ALL_LANES, found.beside_3)) return count_up_to_3<8>(x);
         local.kind = UP_TO_2;
 #pragma unroll
         for (int i = 0; i < 16; i++) x.marks[i % 2][i / 2] = marks_without_3(x.marks[i % 2][i / 2]);
-        return count_up_to_2<8>(x, lane);
+        return count_up_to_2<8>(x);
     }
 
     /* Replaces or removes surrogates that are in no pairs. Asks first whether all are, and if not, not so of the next PAIRED chunks. */
@@ -246,11 +248,11 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
             return count_any(args, chunk, place.first / UNIT, local.around, lane);
         }
         if (some) hand_in_mended(args, chunk, place, number, local.around, lane);
-        return place_runs(local.x, length, lane);
+        return place_runs(local.x, length);
     }
 
-    /* From UTF-16. For so many chunks more it is not asked, as one has shown: expecting: whether there are surrogates; mending: whether all
-     * are in pairs; pairing: whether none is. */
+    /* From UTF-16. For so many chunks more it is not asked, as one has shown: expecting: whether there are surrogates, which is taken for
+     * granted longer each time; mending: whether all are in pairs; pairing: whether none is. */
     static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                         int lane) {
         Utf8Runs &x = local.x;
@@ -262,18 +264,18 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         if (inner && !__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) {
             local.kind = UP_TO_2;
             mark_up_to_2<8>(x);
-            return count_up_to_2<8>(x, lane);
+            return count_up_to_2<8>(x);
         }
         if (inner && queue.expecting-- == 0) {
             local.kind = UP_TO_3;
-            queue.expecting = 0;
-            if (!__any_sync(ALL_LANES, mark_up_to_3<8>(x))) return count_up_to_3<8>(x, lane);
-            queue.expecting = EXPECTED;
+            const bool some = __any_sync(ALL_LANES, mark_up_to_3<8>(x));
+            queue.expecting = queue.patience = some ? min(2 * queue.patience + 1, (unsigned)PATIENT) : 0;
+            if (!some) return count_up_to_3<8>(x);
         }
         local.around = units_around(args, chunk, x.word[0][0] & 0xFFFF, x.word[1][7] >> 16, place, lane);
         if (inner && queue.mending == 0) {
             const Utf8Surrogates found = encode_surrogates(x, local.around, lane);
-            if (__all_sync(ALL_LANES, found.in_pairs)) return count_with_surrogates(local, found, lane);
+            if (__all_sync(ALL_LANES, found.in_pairs)) return count_with_surrogates(local, found);
             load_runs(args, chunk, x, lane);
         }
         if (inner && !args.strict) return count_mended(args, chunk, place, local, queue, lane);
@@ -292,7 +294,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         mark_up_to_4(local.x);
         if (local.kind == SOME_REMOVED) leave_out_nothings(local.x);
         measure_up_to_4(length, local.x);
-        if (local.kind == UP_TO_4 || is_long_enough(length)) return place_runs(local.x, length, lane);
+        if (local.kind == UP_TO_4 || is_long_enough(length)) return place_runs(local.x, length);
         local.kind = ANY;
         return count_any(args, chunk, place.first / UNIT, 0, lane);
     }
@@ -306,7 +308,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
             local.kind = OF_ASCII;
             if (!__any_sync(ALL_LANES, most >= 0x80)) return pack_runs(x), CHUNK_UNITS;
             local.kind = UP_TO_2;
-            if (!__any_sync(ALL_LANES, most >= 0x800)) return pack_runs(x), mark_up_to_2<4>(x), count_up_to_2<4>(x, lane);
+            if (!__any_sync(ALL_LANES, most >= 0x800)) return pack_runs(x), mark_up_to_2<4>(x), count_up_to_2<4>(x);
 #pragma unroll
             for (int i = 0; i < 16; i++) past = min(past, x.word[i / 8][i % 8] - 0xD800);
             const bool odd = __any_sync(ALL_LANES, past < 0x800 || most > 0x10FFFF);
@@ -314,7 +316,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
                 uint32_t number = 0;
                 if (odd) number = mend_codes(x, most, args.replace ? 0xFFFD : UTF8_NOTHING);
                 local.kind = odd && !args.replace ? SOME_REMOVED : __any_sync(ALL_LANES, most >= 0x10000) ? UP_TO_4 : UP_TO_3;
-                const Value nbytes = local.kind == UP_TO_3 ? (pack_runs(x), mark_up_to_3<4>(x), count_up_to_3<4>(x, lane))
+                const Value nbytes = local.kind == UP_TO_3 ? (pack_runs(x), mark_up_to_3<4>(x), count_up_to_3<4>(x))
                                                            : count_up_to_4(args, chunk, place, local, lane);
                 if (odd && local.kind != ANY) hand_in_mended(args, chunk, place, number, 0, lane);
                 return nbytes;

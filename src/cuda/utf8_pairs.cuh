@@ -98,12 +98,13 @@ static __device__ __forceinline__ Utf8Strings strings_up_to_3(uint32_t word, uin
     return {permute(lead_a, rest, selector_a), permute(lead_b, rest, selector_b)};
 }
 
+/* One of two constants of an instruction that takes only one: the compiler would move it to a register anew each time. */
+static __device__ __forceinline__ uint32_t in_a_register(uint32_t constant, uint32_t one) { return multiply_add(constant, one, 0); }
+
 /* ---- surrogates -------------------------------------------------------------------------------------------------------------- */
 
-/* Units less D800, and no more than 7FFF: less than 400 of high surrogates, less than 800 of any. */
-static __device__ __forceinline__ uint32_t from_d800(uint32_t word, uint32_t most = 0x7FFF7FFF) {
-    return __viaddmin_u16x2(word, 0x28002800, most);
-}
+/* Units less D800, and no more than `most`, 7FFF: less than 400 of high surrogates, less than 800 of any. */
+static __device__ __forceinline__ uint32_t from_d800(uint32_t word, uint32_t most) { return __viaddmin_u16x2(word, 0x28002800, most); }
 
 /* In bits 15 and 31. */
 static __device__ __forceinline__ uint32_t no_highs(uint32_t from_d800, uint32_t one) { return at_least(from_d800, 0x400, one); }
@@ -123,17 +124,19 @@ static __device__ __forceinline__ uint32_t codes_of_lows(uint32_t from_d800, uin
     return multiply_add(units_before & 0x00030003, 0x400, multiply_add(from_d800, one, 0x2C002C00));
 }
 
-/* Where all surrogates are in pairs: what a high one gives to the unit behind it, 8 + 3 less its lowest two bits, and other units nothing.
- * The code of a unit is its own less 400 times what it is given: C000 of DC00 go, and two bits come. highs: masks of halves. */
+/* Masks of halves. The same comparison of numbers of half precision, of which 7FFF is none, is one instruction. */
 static __device__ __forceinline__ uint32_t highs_of(uint32_t from_d800) {
-    uint32_t highs; /* as numbers of half precision, which are ordered as they are, but for 7FFF, which is none */
+    uint32_t highs;
     asm("set.lt.u32.f16x2 %0, %1, %2;" : "=r"(highs) : "r"(from_d800), "r"(0x04000400));
     return highs;
 }
-static __device__ __forceinline__ uint32_t gifts_of(uint32_t from_d800) {
-    uint32_t all;
-    asm("lop3.b32 %0, %1, 0x00030003, %2, 0xAE;" : "=r"(all) : "r"(from_d800), "r"(0x00080008)); /* (~x & 3) | 8 */
-    return all & highs_of(from_d800);
+
+/* Where all surrogates are in pairs: what a high one gives to the unit behind it: 8, and 3 less its lowest two bits; others nothing. Taken
+ * away from a low surrogate 400 times, it leaves that one's code, and takes all other units as they are. */
+static __device__ __forceinline__ uint32_t gifts_of(uint32_t from_d800, uint32_t highs) {
+    uint32_t gifts;
+    asm("lop3.b32 %0, %1, 0x00030003, %2, 0xAE;" : "=r"(gifts) : "r"(from_d800), "r"(0x00080008)); /* (~x & 3) | 8 */
+    return gifts & highs;
 }
 
 /* ---- code points of up to 10FFFF --------------------------------------------------------------------------------------------- */

@@ -21,12 +21,11 @@ struct Utf8Runs {
 };
 
 /* From the lengths of this lane's runs: where they go. Returns the chunk's. */
-static __device__ __forceinline__ uint32_t place_runs(Utf8Runs &x, const unsigned (&length)[2], int lane) {
-    uint32_t before[1], row[1] = {length[0] | length[1] << 16};
-    const uint32_t nbytes = scan_packed_rows(before, row, lane);
-    x.first = before[0] & 0xFFFF;
-    x.second = (row[0] & 0xFFFF) + (before[0] >> 16);
-    return nbytes;
+static __device__ __forceinline__ uint32_t place_runs(Utf8Runs &x, const unsigned (&length)[2]) {
+    const uint32_t row = length[0] | length[1] << 16, sums = scan_lanes(row), before = sums - row, all = __shfl_sync(ALL_LANES, sums, 31);
+    x.first = before & 0xFFFF;
+    x.second = (all & 0xFFFF) + (before >> 16);
+    return (all & 0xFFFF) + (all >> 16);
 }
 
 /* By all lanes: the words that two lanes share. */
@@ -47,11 +46,11 @@ template <int WORDS> static __device__ __forceinline__ void mark_up_to_2(Utf8Run
     for (int i = 0; i < 2 * WORDS; i++) x.marks[i % 2][i / 2] = marks_up_to_2(x.word[i % 2][i / 2], one);
 }
 
-template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_2(Utf8Runs &x, int lane) {
+template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_2(Utf8Runs &x) {
     unsigned length[2] = {0, 0};
 #pragma unroll
     for (int i = 0; i < 2 * WORDS; i++) length[i % 2] = length_up_to_2(x.marks[i % 2][i / 2], length[i % 2]);
-    return place_runs(x, length, lane);
+    return place_runs(x, length);
 }
 
 template <int WORDS> static __device__ __forceinline__ void put_up_to_2(unsigned stage, const Utf8Runs &x, int lane) {
@@ -74,10 +73,10 @@ template <int WORDS> static __device__ __forceinline__ void measure_up_to_3(unsi
     for (int i = 0; i < 2 * WORDS; i++) length[i % 2] = length_up_to_3(x.marks[i % 2][i / 2], length[i % 2]);
 }
 
-template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_3(Utf8Runs &x, int lane) {
+template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_3(Utf8Runs &x) {
     unsigned length[2];
     measure_up_to_3<WORDS>(length, x);
-    return place_runs(x, length, lane);
+    return place_runs(x, length);
 }
 
 /* Marks units as if there were no surrogates. Returns whether this lane has any. */
@@ -133,17 +132,20 @@ struct Utf8Surrogates {
 
 /* Marks units and puts codes in the place of surrogates, if all of them are in pairs. */
 static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, uint32_t around, int lane) {
-    const uint32_t one = opaque_one(), most = one * 0x7FFF7FFF; /* in a register, or each use would move it there */
+    const uint32_t one = opaque_one(), most = in_a_register(0x7FFF7FFF, one);
     uint32_t before[2], odd = 0, of_3 = 0;
     words_before(before, x, around, lane);
 #pragma unroll
-    for (int r = 0; r < 2; r++) before[r] = gifts_of(from_d800(before[r], most));
+    for (int r = 0; r < 2; r++) {
+        const uint32_t past = from_d800(before[r], most);
+        before[r] = gifts_of(past, highs_of(past));
+    }
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         uint32_t &word = x.word[i % 2][i / 2];
         const uint32_t unit = __vminu2(word, most), past = from_d800(word, most), highs = highs_of(past);
         const uint32_t neither = no_surrogates(past, one), is_3 = at_least(unit, 0x800, one) & neither;
-        const uint32_t gifts = gifts_of(past), given = of_units_before(before[i % 2], gifts);
+        const uint32_t gifts = gifts_of(past, highs), given = of_units_before(before[i % 2], gifts);
         odd |= ~(highs | neither) ^ given * 0x1000; /* bits 15 and 31: low ones, and units behind high ones */
         of_3 |= is_3;
         x.marks[i % 2][i / 2] = marks_up_to_3(at_least(unit, 0x80, one), is_3);
@@ -160,16 +162,16 @@ static __device__ __forceinline__ uint32_t lows_of(uint32_t past, uint32_t one) 
 /* If no surrogate is in a pair: puts U+FFFD in the place of all, or, if they are to be removed, nothing, by their marks. That asks much
  * less. Returns how many there are; or UINT32_MAX if some are in pairs, as far as this lane sees: then words and marks mean nothing. */
 static __device__ __forceinline__ uint32_t mend_lone_surrogates(Utf8Runs &x, uint32_t around, bool removes, int lane) {
-    const uint32_t one = opaque_one(), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
+    const uint32_t one = opaque_one(), most = in_a_register(0x7FFF7FFF, one), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
     uint32_t before[2], pairs = 0, number = 4 * UTF8_RUN_WORDS;
     words_before(before, x, around, lane);
 #pragma unroll
-    for (int r = 0; r < 2; r++) before[r] = no_highs(from_d800(before[r]), one);
+    for (int r = 0; r < 2; r++) before[r] = no_highs(from_d800(before[r], most), one);
     const bool open_end = lane == 31 && is_high_surrogate(x.word[1][7] >> 16) && is_low_surrogate(around);
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         uint32_t &word = x.word[i % 2][i / 2];
-        const uint32_t past = from_d800(word), no_high = no_highs(past, one), neither = no_surrogates(past, one);
+        const uint32_t past = from_d800(word, most), no_high = no_highs(past, one), neither = no_surrogates(past, one);
         const uint32_t good = spread(neither);
         pairs |= no_high & ~neither & ~of_units_before(before[i % 2], no_high);
         word = choose(good, word, 0xFFFDFFFD);
@@ -184,22 +186,22 @@ static __device__ __forceinline__ uint32_t mend_lone_surrogates(Utf8Runs &x, uin
 /* The same, whether or not they are. Of those that are in no pairs, U+FFFD is put in the place, or, if they are to be removed, nothing, by
  * their marks. Returns how many there are. */
 static __device__ __forceinline__ uint32_t mend_surrogates(Utf8Runs &x, uint32_t around, bool removes, int lane) {
-    const uint32_t one = opaque_one(), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
+    const uint32_t one = opaque_one(), most = in_a_register(0x7FFF7FFF, one), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
     uint32_t before[2], behind[2], lows[2], number = 0;
     words_before(before, x, around, lane);
     words_behind(behind, x, around, lane);
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        before[r] = from_d800(before[r]);
-        lows[r] = lows_of(from_d800(x.word[r][0]), one);
+        before[r] = from_d800(before[r], most);
+        lows[r] = lows_of(from_d800(x.word[r][0], most), one);
     }
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         const int r = i % 2, j = i / 2;
         uint32_t &word = x.word[r][j];
-        const uint32_t unit = up_to_7fff(word), past = from_d800(word), past_before = of_units_before(before[r], past);
+        const uint32_t unit = up_to_7fff(word), past = from_d800(word, most), past_before = of_units_before(before[r], past);
         const uint32_t no_high = no_highs(past, one), neither = no_surrogates(past, one), no_high_before = no_highs(past_before, one);
-        const uint32_t next_lows = lows_of(from_d800(j < 7 ? x.word[r][j < 7 ? j + 1 : 7] : behind[r]), one);
+        const uint32_t next_lows = lows_of(from_d800(j < 7 ? x.word[r][j < 7 ? j + 1 : 7] : behind[r], most), one);
         const uint32_t odd_low = no_high_before & ~neither, bad = spread(choose(no_high, odd_low, ~of_units_behind(lows[r], next_lows)));
         const uint32_t marks = marks_up_to_3(at_least(unit, 0x80, one), at_least(unit, 0x800, one) & neither);
         word = choose(spread(lows[r] & ~no_high_before), codes_of_lows(past, past_before, one), word);
