@@ -36,6 +36,19 @@ static upsweep_text_error kind_of(const uint8_t *in, uint64_t at, uint64_t n) {
     return UPSWEEP_TEXT_TOO_SHORT;
 }
 
+/* What a first byte of more than one asks for: how many bytes behind it, and in what range the next one is; 0: it is none. */
+struct lead {
+    uint32_t needed, code;
+    uint8_t lower, upper;
+};
+
+static struct lead lead_of(uint8_t byte) {
+    if (byte >= 0xC2 && byte <= 0xDF) return (struct lead){1, byte & 0x1F, 0x80, 0xBF};
+    if (byte >= 0xE0 && byte <= 0xEF) return (struct lead){2, byte & 0xF, byte == 0xE0 ? 0xA0 : 0x80, byte == 0xED ? 0x9F : 0xBF};
+    if (byte >= 0xF0 && byte <= 0xF4) return (struct lead){3, byte & 0x7, byte == 0xF0 ? 0x90 : 0x80, byte == 0xF4 ? 0x8F : 0xBF};
+    return (struct lead){0, 0, 0x80, 0xBF};
+}
+
 /* https://encoding.spec.whatwg.org/#utf-8-decoder, with the names of the standard. */
 static void sequences_of_utf8(struct sequences *s, const uint8_t *in, uint64_t n) {
     uint32_t code = 0, seen = 0, needed = 0;
@@ -43,24 +56,12 @@ static void sequences_of_utf8(struct sequences *s, const uint8_t *in, uint64_t n
     for (uint64_t i = 0; i < n; i++) {
         const uint8_t byte = in[i];
         if (needed == 0) {
-            if (byte <= 0x7F) {
-                append(s, i, 1, byte, UPSWEEP_TEXT_GOOD);
-            } else if (byte >= 0xC2 && byte <= 0xDF) {
-                needed = 1;
-                code = byte & 0x1F;
-            } else if (byte >= 0xE0 && byte <= 0xEF) {
-                if (byte == 0xE0) lower = 0xA0;
-                if (byte == 0xED) upper = 0x9F;
-                needed = 2;
-                code = byte & 0xF;
-            } else if (byte >= 0xF0 && byte <= 0xF4) {
-                if (byte == 0xF0) lower = 0x90;
-                if (byte == 0xF4) upper = 0x8F;
-                needed = 3;
-                code = byte & 0x7;
-            } else {
-                append(s, i, 1, 0, kind_of(in, i, n));
-            }
+            const struct lead lead = lead_of(byte);
+            needed = lead.needed;
+            code = lead.code;
+            lower = lead.lower;
+            upper = lead.upper;
+            if (needed == 0) append(s, i, 1, byte <= 0x7F ? byte : 0, byte <= 0x7F ? UPSWEEP_TEXT_GOOD : kind_of(in, i, n));
             continue;
         }
         const bool in_range = byte >= lower && byte <= upper;

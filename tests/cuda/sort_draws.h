@@ -59,9 +59,43 @@ static double draw_bell(void) {
     return sum;
 }
 
+/* Bits of which some are those of all keys. */
+static uint64_t masked_key(enum distribution distribution, uint64_t x, unsigned nbits) {
+    const uint64_t all = UINT64_MAX >> (64 - nbits), some = UINT64_C(0x9e3779b97f4a7c15) & all;
+    const uint64_t middle = all >> nbits / 4 & ~(all >> (nbits - nbits / 4));
+    switch (distribution) {
+    case HIGH_SHARED:
+        return x >> nbits / 3 | (some & ~(all >> nbits / 3));
+    case MIDDLE_SHARED:
+        return (x & ~middle) | (some & middle);
+    case LOW_SHARED:
+        return (x & ~(all >> nbits / 2)) | (some & all >> nbits / 2);
+    case HUMP:
+        return rng_below(&rng, 64) ? x : x >> nbits / 2 | (some & ~(all >> nbits / 2));
+    case HALVED:
+        return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
+    case SPARSE:
+        return x & UINT64_C(0x9249249249249249);
+    default:
+        return x;
+    }
+}
+
+static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64_t i) {
+    switch (distribution) {
+    case PROPORTION:
+        return float_bits(draw_proportion(), nbits);
+    case BELL:
+        return float_bits(draw_bell(), nbits);
+    case CLOSE:
+        return float_bits(1 + draw_proportion() / 1000, nbits);
+    default:
+        return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits);
+    }
+}
+
 static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
     const uint64_t all = UINT64_MAX >> (64 - nbits), x = rng_next(&rng) & all, some = UINT64_C(0x9e3779b97f4a7c15) & all;
-    const uint64_t middle = all >> nbits / 4 & ~(all >> (nbits - nbits / 4));
     switch (distribution) {
     case SORTED:
         return all / n * i;
@@ -77,12 +111,6 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
         return x >> rng_below(&rng, nbits);
     case HOT:
         return rng_below(&rng, 10) ? x >> 8 | some << (nbits - 8) : x;
-    case HIGH_SHARED:
-        return x >> nbits / 3 | (some & ~(all >> nbits / 3));
-    case MIDDLE_SHARED:
-        return (x & ~middle) | (some & middle);
-    case LOW_SHARED:
-        return (x & ~(all >> nbits / 2)) | (some & all >> nbits / 2);
     case OUTLIER:
         return i == n / 3 ? x : some;
     case REPEATED:
@@ -91,22 +119,8 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
         return spread_number(rng_below(&rng, n / 32 + 1), nbits);
     case LUMP:
         return rng_below(&rng, 16) ? x : some;
-    case HUMP:
-        return rng_below(&rng, 64) ? x : x >> nbits / 2 | (some & ~(all >> nbits / 2));
-    case HALVED:
-        return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
-    case SPARSE:
-        return x & UINT64_C(0x9249249249249249);
-    case PROPORTION:
-        return float_bits(draw_proportion(), nbits) & all;
-    case BELL:
-        return float_bits(draw_bell(), nbits) & all;
-    case CLOSE:
-        return float_bits(1 + draw_proportion() / 1000, nbits) & all;
-    case ZEROES:
-        return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits) & all;
     default:
-        return x;
+        return distribution >= PROPORTION ? float_key(distribution, nbits, i) & all : masked_key(distribution, x, nbits);
     }
 }
 

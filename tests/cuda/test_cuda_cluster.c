@@ -53,6 +53,36 @@ static void check_kept(unsigned char *out, size_t out_at, const unsigned char *w
     if (out != d_in) CHECK_SAME(got + end, h_in + end, MAX_NBYTES - end, 1);
 }
 
+/* The arrays of one call. */
+struct arrays {
+    unsigned char *from, *to, *rest, *flags;
+};
+
+static void run_form(enum form form, struct arrays a, uint64_t n, upsweep_type type, const upsweep_predicate *keep, unsigned base) {
+    switch (form) {
+    case KEPT:
+        CHECK_OK(upsweep_compact(ctx, a.to, d_words + 2, a.from, n, type, keep));
+        break;
+    case KEPT_IN_PLACE:
+        CHECK_OK(upsweep_compact(ctx, a.from, d_words + 2, a.from, n, type, keep));
+        break;
+    case SPLIT:
+        CHECK_OK(upsweep_partition(ctx, a.to, NULL, d_words + 2, a.from, n, type, keep));
+        break;
+    case SPLIT_IN_TWO:
+        CHECK_OK(upsweep_partition(ctx, a.to, a.rest, d_words + 2, a.from, n, type, keep));
+        break;
+    case INDICES:
+        CHECK_OK(upsweep_compact_indices(ctx, a.to, d_words + 2, a.from, n, type, keep, UPSWEEP_U32, base));
+        break;
+    case FLAGS:
+        CHECK_OK(upsweep_compact_flags(ctx, a.to, d_words + 2, a.from, a.flags, n, elem_size(type)));
+        break;
+    default:
+        CHECK_OK(upsweep_partition_flags(ctx, a.to, NULL, d_words + 2, a.from, a.flags, n, elem_size(type)));
+    }
+}
+
 static void check_compact(upsweep_type type, enum form form, uint64_t n, unsigned i) {
     const size_t one = elem_size(type), in_at = i % 5 * one, out_at = form == INDICES ? i % 4 * 4 : i % 7 * one, flags_at = i % 9,
                  rest_at = i % 3 * one;
@@ -62,34 +92,12 @@ static void check_compact(upsweep_type type, enum form form, uint64_t n, unsigne
     CHECK_OK(upsweep_upload(ctx, d_out, h_in, MAX_NBYTES));
     oracle_flags(h_flags + flags_at, h_in + in_at, n, type, &keep);
     CHECK_OK(upsweep_upload(ctx, d_flags, h_flags, flags_at + n));
-    unsigned char *const from = d_in + in_at, *const to = d_out + out_at;
+    if (form == SPLIT_IN_TWO) CHECK_OK(upsweep_upload(ctx, d_rest, h_in, MAX_NBYTES));
+    if (form == INDICES && n * 4 + out_at > MAX_NBYTES) return; /* there must be room for all, and bytes have too many */
     const bool both = form == SPLIT || form == SPLIT_IN_TWO || form == FLAGS_SPLIT;
     const uint64_t kept = form == INDICES ? oracle_indices(want, h_flags + flags_at, n, UPSWEEP_U32, i)
                                           : oracle_compact(want, h_in + in_at, h_flags + flags_at, n, one, both);
-    switch (form) {
-    case KEPT:
-        CHECK_OK(upsweep_compact(ctx, to, d_words + 2, from, n, type, &keep));
-        break;
-    case KEPT_IN_PLACE:
-        CHECK_OK(upsweep_compact(ctx, from, d_words + 2, from, n, type, &keep));
-        break;
-    case SPLIT:
-        CHECK_OK(upsweep_partition(ctx, to, NULL, d_words + 2, from, n, type, &keep));
-        break;
-    case SPLIT_IN_TWO:
-        CHECK_OK(upsweep_upload(ctx, d_rest, h_in, MAX_NBYTES));
-        CHECK_OK(upsweep_partition(ctx, to, d_rest + rest_at, d_words + 2, from, n, type, &keep));
-        break;
-    case INDICES:
-        if (n * 4 + out_at > MAX_NBYTES) return; /* there must be room for all, and bytes have too many */
-        CHECK_OK(upsweep_compact_indices(ctx, to, d_words + 2, from, n, type, &keep, UPSWEEP_U32, i));
-        break;
-    case FLAGS:
-        CHECK_OK(upsweep_compact_flags(ctx, to, d_words + 2, from, d_flags + flags_at, n, one));
-        break;
-    default:
-        CHECK_OK(upsweep_partition_flags(ctx, to, NULL, d_words + 2, from, d_flags + flags_at, n, one));
-    }
+    run_form(form, (struct arrays){d_in + in_at, d_out + out_at, d_rest + rest_at, d_flags + flags_at}, n, type, &keep, i);
     uint64_t count = 0;
     CHECK_OK(upsweep_read_count(ctx, &count, d_words + 2));
     CHECK(count == kept);
