@@ -9,6 +9,7 @@ results are compared as bytes, so -0.0 and NaNs count. The chunk sizes force man
 import itertools
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -142,6 +143,16 @@ def test_flags():
     expect_error('flags of the wrong type', ['compact', '--flags', put('f.npy', npy('i32', values)), '-t', 'i32', path('in')], 'flags are bytes')
 
 
+def sort_room():
+    """What is said to fit leaves room for four chunks: chunks of an eighth of the memory take half of it. (Other programs may take some.)"""
+    def room(*args):
+        said = tool('sort', '-t', 'u8', '--low-memory', *args, path('huge'), path('k.out')).stderr
+        return int(re.search(rb'room to sort ([0-9]+) elements', said).group(1))
+    memory = room('--chunk', '4096')
+    share = room('--chunk', str(memory // 8)) / memory
+    check('chunks are counted', abs(share - 0.5) < 0.1, f'{share} of what fits with small ones')
+
+
 def test_sort():
     for type_ in TYPES:
         keys = some(type_, 2003) + some(type_, 20) * 10
@@ -183,6 +194,7 @@ def test_sort():
     with open(path('huge'), 'wb') as f:
         f.truncate(1 << 40)
     expect_error('a file that does not fit', ['sort', '-t', 'u8', path('huge'), path('k.out')], 'does not fit in memory')
+    sort_room()
     os.remove(path('huge'))
 
 
