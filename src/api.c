@@ -239,35 +239,38 @@ static upsweep_status run_utf8(upsweep_context *ctx, struct utf8_args *a, const 
     return ctx->backend->utf8(ctx, a);
 }
 
-upsweep_status utf8_convert_any(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
-                                const upsweep_utf8_options *options, bool decode) {
+upsweep_status utf8_decode_any(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
+                               const upsweep_utf8_options *options) {
     struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
-    return run_utf8(ctx, &args, options, decode);
+    return run_utf8(ctx, &args, options, true);
+}
+
+upsweep_status utf8_encode_any(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
+                               const upsweep_utf8_options *options) {
+    struct utf8_args args = {.out = out, .capacity = capacity, .report = report, .in = in, .n = n};
+    return run_utf8(ctx, &args, options, false);
 }
 
 upsweep_status utf8_measure_any(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_on_error on_error) {
     const upsweep_utf8_options options = {.on_error = on_error};
-    return utf8_convert_any(ctx, NULL, 0, report, in, n, &options, true);
+    return utf8_decode_any(ctx, NULL, 0, report, in, n, &options);
 }
 
 upsweep_status upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
     const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL) return few->utf8_decode(ctx, out, capacity, report, in, n, options);
-    return utf8_convert_any(ctx, out, capacity, report, in, n, options, true);
+    return (few != NULL ? few->utf8_decode : utf8_decode_any)(ctx, out, capacity, report, in, n, options);
 }
 
 upsweep_status upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
     const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL) return few->utf8_encode(ctx, out, capacity, report, in, n, options);
-    return utf8_convert_any(ctx, out, capacity, report, in, n, options, false);
+    return (few != NULL ? few->utf8_encode : utf8_encode_any)(ctx, out, capacity, report, in, n, options);
 }
 
 static upsweep_status measure(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_on_error on_error) {
     const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL) return few->utf8_measure(ctx, report, in, n, on_error);
-    return utf8_measure_any(ctx, report, in, n, on_error);
+    return (few != NULL ? few->utf8_measure : utf8_measure_any)(ctx, report, in, n, on_error);
 }
 
 upsweep_status upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {

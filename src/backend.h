@@ -87,24 +87,25 @@ struct utf8_args {
 /* Calls on few elements, whose time is checks and dispatch: each looks at all of its arguments at once, and if all is plainly well, does
  * the whole call and returns true. false: nothing has been done; the long way, which finds out what is wrong. (What it may have written
  * to `out` and the report, the long way writes again.)
- * Those for text go the long way themselves: to keep seven arguments for it over a call takes as long as to check them. */
+ * Those for text go the long way themselves, by a jump, as all have the arguments of the call: to keep seven for it over a call takes as
+ * long as to check them. */
+typedef upsweep_status utf8_convert_call(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                         uint64_t n, const upsweep_utf8_options *options);
+typedef upsweep_status utf8_measure_call(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                         upsweep_on_error on_error);
+
 struct short_cuts {
     bool (*scan)(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags);
     bool (*compact)(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
                     const upsweep_predicate *keep); /* keep: checked, as in struct compact_args */
     bool (*sort)(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
-    upsweep_status (*utf8_decode)(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                  uint64_t n, const upsweep_utf8_options *options);
-    upsweep_status (*utf8_encode)(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                  uint64_t n, const upsweep_utf8_options *options);
-    upsweep_status (*utf8_measure)(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n,
-                                   upsweep_on_error on_error); /* code points */
+    utf8_convert_call *utf8_decode, *utf8_encode;
+    utf8_measure_call *utf8_measure; /* code points */
 };
 
 /* The long ways for text (api.c). */
-upsweep_status utf8_convert_any(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
-                                const upsweep_utf8_options *options, bool decode);
-upsweep_status utf8_measure_any(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_on_error on_error);
+utf8_convert_call utf8_decode_any, utf8_encode_any;
+utf8_measure_call utf8_measure_any;
 
 struct backend {
     const char *name; /* what upsweep_open() calls it */

@@ -90,15 +90,12 @@ ALWAYS_INLINE bool are_texts(const upsweep_context *ctx, const void *out, uint64
 /* Writes the report of all of in [n], which has become `units` code units. */
 ALWAYS_INLINE void write_report(upsweep_utf8_report *report, uint64_t units, uint64_t written, const void *in, uint64_t n,
                                 upsweep_encoding from, const struct utf8_bad *bad) {
-    const bool is_bad = __builtin_expect(bad->first != SIZE_MAX, 0);
-    report->needed = units;
-    report->written = written;
-    report->consumed = n;
+    utf8_report_good(report, units, written, n);
+    if (__builtin_expect(bad->first == SIZE_MAX, 1)) return;
     report->bad_sequences = bad->sequences;
     report->bad_units = bad->units;
-    report->error_at = is_bad ? bad->first : UINT64_MAX;
-    report->error = is_bad ? (uint32_t)cpu_utf8_error(in, n, from, bad->first) : UPSWEEP_TEXT_GOOD;
-    report->status = UPSWEEP_OK;
+    report->error_at = bad->first;
+    report->error = (uint32_t)cpu_utf8_error(in, n, from, bad->first);
 }
 
 /* Strict, and there is an error: what comes before it is to be converted alone. */
@@ -106,27 +103,27 @@ ALWAYS_INLINE bool stops(upsweep_on_error on_error, const struct utf8_bad *bad) 
     return __builtin_expect(on_error == UPSWEEP_STRICT && bad->first != SIZE_MAX, 0);
 }
 
-static const upsweep_utf8_options default_options;
-
-ALWAYS_INLINE upsweep_status convert_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                         uint64_t n, const upsweep_utf8_options *o, const bool decode) {
-    if (o == NULL) o = &default_options;
-    if (!are_plain(o) || !are_texts(ctx, out, capacity, report, in, n, o->encoding, decode))
-        return utf8_convert_any(ctx, out, capacity, report, in, n, o, decode);
-    const struct utf8_kernels *kernels = cpu_impl(ctx)->utf8;
-    const bool replace = o->on_error == UPSWEEP_REPLACE;
+upsweep_status cpu_utf8_decode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                   uint64_t n, const upsweep_utf8_options *o) {
     struct utf8_bad bad = UTF8_NONE_BAD;
-    const uint64_t units = decode ? kernels->decode[o->encoding](out, in, (size_t)n, replace, &bad)
-                                  : kernels->encode[o->encoding](out, in, (size_t)n, replace, &bad);
-    if (stops(o->on_error, &bad)) return utf8_convert_any(ctx, out, capacity, report, in, n, o, decode);
-    write_report(report, units, units, in, n, decode ? UPSWEEP_UTF8 : o->encoding, &bad);
+    const uint64_t units = cpu_impl(ctx)->utf8->decode[o->encoding](out, in, (size_t)n, o->on_error == UPSWEEP_REPLACE, &bad);
+    if (stops(o->on_error, &bad)) return utf8_decode_any(ctx, out, capacity, report, in, n, o);
+    write_report(report, units, units, in, n, UPSWEEP_UTF8, &bad);
     return UPSWEEP_OK;
 }
 
-/* The same without output, from UTF-8: false if the long way is to be gone. */
+static upsweep_status encode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                 uint64_t n, const upsweep_utf8_options *o) {
+    struct utf8_bad bad = UTF8_NONE_BAD;
+    const uint64_t units = cpu_impl(ctx)->utf8->encode[o->encoding](out, in, (size_t)n, o->on_error == UPSWEEP_REPLACE, &bad);
+    if (stops(o->on_error, &bad)) return utf8_encode_any(ctx, out, capacity, report, in, n, o);
+    write_report(report, units, units, in, n, o->encoding, &bad);
+    return UPSWEEP_OK;
+}
+
+/* Without output, from UTF-8: false if the long way is to be gone. */
 ALWAYS_INLINE bool measure_few(const upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_encoding to,
                                upsweep_on_error on_error) {
-    if (n - 1 >= FEW_UNITS || ctx->scratch_is_callers || !is_report(report) || !is_text(in, n, 1, report)) return false;
     struct utf8_bad bad = UTF8_NONE_BAD;
     const struct utf8_good good = cpu_impl(ctx)->utf8->measure(in, (size_t)n, &bad);
     if (stops(on_error, &bad)) return false;
@@ -135,28 +132,47 @@ ALWAYS_INLINE bool measure_few(const upsweep_context *ctx, upsweep_utf8_report *
     return true;
 }
 
-static upsweep_status utf8_measure_few(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n,
-                                       upsweep_on_error on_error) {
-    if (measure_few(ctx, report, in, n, UPSWEEP_UTF32, on_error)) return UPSWEEP_OK;
-    return utf8_measure_any(ctx, report, in, n, on_error);
+upsweep_status cpu_utf8_measure_few(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                    upsweep_on_error on_error) {
+    return measure_few(ctx, report, in, n, UPSWEEP_UTF32, on_error) ? UPSWEEP_OK : utf8_measure_any(ctx, report, in, n, on_error);
 }
 
-NOT_INLINE upsweep_status decode_to_none(upsweep_context *ctx, uint64_t capacity, upsweep_utf8_report *report, const void *in, uint64_t n,
-                                         const upsweep_utf8_options *o) {
-    if (o == NULL) o = &default_options;
-    if (capacity == 0 && are_plain(o) && measure_few(ctx, report, in, n, o->encoding, o->on_error)) return UPSWEEP_OK;
-    return utf8_convert_any(ctx, NULL, capacity, report, in, n, o, true);
+/* ---- text: is all plainly well? ---------------------------------------------------------------------------------------------- */
+
+static const upsweep_utf8_options default_options;
+
+ALWAYS_INLINE bool is_measurable(const upsweep_context *ctx, const upsweep_utf8_report *report, const void *in, uint64_t n) {
+    return n - 1 < FEW_UNITS && !ctx->scratch_is_callers && is_report(report) && is_text(in, n, 1, report);
+}
+
+static upsweep_status utf8_measure_few(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                       upsweep_on_error on_error) {
+    if (!is_measurable(ctx, report, in, n)) return utf8_measure_any(ctx, report, in, n, on_error);
+    return cpu_impl(ctx)->utf8->measure_few(ctx, report, in, n, on_error);
+}
+
+NOT_INLINE upsweep_status decode_to_none(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                         uint64_t n, const upsweep_utf8_options *o) {
+    if (capacity == 0 && are_plain(o) && is_measurable(ctx, report, in, n) && measure_few(ctx, report, in, n, o->encoding, o->on_error))
+        return UPSWEEP_OK;
+    return utf8_decode_any(ctx, out, capacity, report, in, n, o);
 }
 
 static upsweep_status utf8_decode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                      uint64_t n, const upsweep_utf8_options *options) {
-    if (out == NULL) return decode_to_none(ctx, capacity, report, in, n, options);
-    return convert_few(ctx, out, capacity, report, in, n, options, true);
+                                      uint64_t n, const upsweep_utf8_options *o) {
+    if (o == NULL) o = &default_options;
+    if (out == NULL) return decode_to_none(ctx, out, capacity, report, in, n, o);
+    if (!are_plain(o) || !are_texts(ctx, out, capacity, report, in, n, o->encoding, true))
+        return utf8_decode_any(ctx, out, capacity, report, in, n, o);
+    return cpu_impl(ctx)->utf8->decode_few[o->encoding](ctx, out, capacity, report, in, n, o);
 }
 
 static upsweep_status utf8_encode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                      uint64_t n, const upsweep_utf8_options *options) {
-    return convert_few(ctx, out, capacity, report, in, n, options, false);
+                                      uint64_t n, const upsweep_utf8_options *o) {
+    if (o == NULL) o = &default_options;
+    if (!are_plain(o) || !are_texts(ctx, out, capacity, report, in, n, o->encoding, false))
+        return utf8_encode_any(ctx, out, capacity, report, in, n, o);
+    return encode_few(ctx, out, capacity, report, in, n, o);
 }
 
 const struct short_cuts cpu_short_cuts = {.scan = scan_few,

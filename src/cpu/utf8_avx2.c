@@ -167,7 +167,7 @@ ALWAYS_INLINE size_t store_threes(unsigned char *out, const uint8_t *p, upsweep_
  * of code units. */
 ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_t owned, bool whole, bool replace, struct utf8_bad *bad,
                                    size_t at, upsweep_encoding to) {
-    const struct utf8_ends ends = utf8_find_ends(classify(p), (struct utf8_place){false, false});
+    const struct utf8_ends ends = utf8_find_ends(classify(p));
     const bool has_top = to == UPSWEEP_UTF32 && ends.of_4 != 0;
     uint64_t emit = ends.ascii | ends.of_2 | ends.of_3 | ends.of_4;
     const uint64_t threes = ends.of_3 & owned, phase = threes != 0 ? (uint64_t)__builtin_ctzll(threes) - UTF8_BEFORE : 0;
@@ -221,20 +221,14 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
     return (size_t)(end - (unsigned char *)out) / unit_nbytes;
 }
 
-static size_t decode_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF32);
-}
-static size_t decode_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF16LE);
-}
-static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF16BE);
-}
+#include "utf8_decode_tmpl.h"
 
 const struct utf8_kernels utf8_kernels_avx2 = {
     .decode = {decode_utf32, decode_utf16le, decode_utf16be},
     .measure = utf8_measure_avx2,
     .encode = {utf32_encode_avx2, utf16le_encode_avx2, utf16be_encode_avx2},
+    .decode_few = {cpu_utf8_decode_few, cpu_utf8_decode_few, cpu_utf8_decode_few},
+    .measure_few = cpu_utf8_measure_few,
 };
 
 #include "target_end.h"

@@ -92,7 +92,7 @@ static inline bool is_ascii_256(const uint8_t *p) {
 
 /* ---- all text ---------------------------------------------------------------------------------------------------------------- */
 
-static inline struct utf8_ends ends_at(const uint8_t *p) { return utf8_find_ends(classify(p), (struct utf8_place){false, false}); }
+static inline struct utf8_ends ends_at(const uint8_t *p) { return utf8_find_ends(classify(p)); }
 
 #include "utf8_measure_edge_tmpl.h"
 

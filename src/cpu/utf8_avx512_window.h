@@ -5,23 +5,22 @@
 
 #include <immintrin.h>
 
+#include "utf8_avx512_bytes.h"
 #include "utf8_kernels.h"
 
 static inline __m512i load(const void *p) { return _mm512_loadu_si512(p); }
-static inline __m512i bytes_of(int byte) { return _mm512_set1_epi8((char)byte); }
+static inline __m512i bytes_of(int byte) { return _mm512_set1_epi32((int)utf8_four_times[byte]); }
 /* mask ? a : b, bit by bit */
 static inline __m512i select_bits(__m512i mask, __m512i a, __m512i b) { return _mm512_ternarylogic_epi64(mask, a, b, 0xCA); }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------------------- */
 
-/* A window, and the bytes one to three places to the left and one to the right of each of its own. */
+/* A window, and the bytes one to three places to the left of each of its own. */
 struct window {
-    __m512i b, b1, b2, b3, next;
+    __m512i b, b1, b2, b3;
 };
 
-ALWAYS_INLINE struct window load_window(const uint8_t *p) {
-    return (struct window){load(p), load(p - 1), load(p - 2), load(p - 3), load(p + 1)};
-}
+ALWAYS_INLINE struct window load_window(const uint8_t *p) { return (struct window){load(p), load(p - 1), load(p - 2), load(p - 3)}; }
 
 /* Bytes [at, at + 64) of in [n], zeros for those that it has not; nothing beside it is read. */
 ALWAYS_INLINE __m512i load_within(const uint8_t *in, size_t n, ptrdiff_t at) {
@@ -31,28 +30,27 @@ ALWAYS_INLINE __m512i load_within(const uint8_t *in, size_t n, ptrdiff_t at) {
 }
 
 ALWAYS_INLINE struct window load_window_within(const uint8_t *in, size_t n, ptrdiff_t at) {
-    return (struct window){load_within(in, n, at), load_within(in, n, at - 1), load_within(in, n, at - 2), load_within(in, n, at - 3),
-                           load_within(in, n, at + 1)};
+    return (struct window){load_within(in, n, at), load_within(in, n, at - 1), load_within(in, n, at - 2), load_within(in, n, at - 3)};
 }
 
 /* The bits of the first n of 64. */
 ALWAYS_INLINE uint64_t first_bits(size_t n) { return _bzhi_u64(~(uint64_t)0, n < 64 ? (unsigned)n : 64); }
 
-/* The same at 0, from one load: what is beside the bytes of a vector is shifted in. Bit 63 does not see in[64]. */
+/* The same at 0, from one load: zeros are shifted in from the left. */
 ALWAYS_INLINE struct window first_window(const uint8_t *in, size_t n) {
-    const __m512i b = _mm512_maskz_loadu_epi8(first_bits(n), in), none = _mm512_setzero_si512();
-    const __m512i left = _mm512_alignr_epi32(b, none, 12), right = _mm512_alignr_epi32(none, b, 4); /* by 16 bytes */
-    return (struct window){b, _mm512_alignr_epi8(b, left, 15), _mm512_alignr_epi8(b, left, 14), _mm512_alignr_epi8(b, left, 13),
-                           _mm512_alignr_epi8(right, b, 1)};
+    const __m512i b = _mm512_maskz_loadu_epi8(first_bits(n), in);
+    const __m512i left = _mm512_alignr_epi32(b, _mm512_setzero_si512(), 12); /* by 16 bytes */
+    return (struct window){b, _mm512_alignr_epi8(b, left, 15), _mm512_alignr_epi8(b, left, 14), _mm512_alignr_epi8(b, left, 13)};
 }
 
-/* The last 64 bytes of a text of 67 or more. Loads that a mask keeps from what is behind the text would do, too, but take a hundred times
- * as long where that is a page that is not there (Zen 5, 2026-11). */
+/* The last 64 bytes of a text of more. Loads that a mask keeps from what is behind the text would do, too, but take a hundred times as long
+ * where that is a page that is not there (Zen 5, 2026-11). */
 ALWAYS_INLINE struct window last_window(const uint8_t *in, size_t n) {
-    struct window w = {load(in + n - 64), load(in + n - 65), load(in + n - 66), load(in + n - 67), _mm512_setzero_si512()};
-    w.next = _mm512_alignr_epi8(_mm512_alignr_epi32(w.next, w.b, 4), w.b, 1);
-    return w;
+    return n >= 64 + 3 ? load_window(in + n - 64) : load_window_within(in, n, (ptrdiff_t)n - 64);
 }
+
+/* The bytes behind those of a vector; zero is behind the last. */
+ALWAYS_INLINE __m512i shifted_left(__m512i b) { return _mm512_alignr_epi8(_mm512_alignr_epi32(_mm512_setzero_si512(), b, 4), b, 1); }
 
 ALWAYS_INLINE bool is_ascii_64(__m512i b) { return _mm512_movepi8_mask(b) == 0; }
 
@@ -76,18 +74,18 @@ static const uint8_t second_ranges[64] __attribute__((aligned(64))) = {
 };
 /* clang-format on */
 
-ALWAYS_INLINE struct utf8_classes classify(const struct window *w) {
-    const __m512i b = w->b;
+/* Of the bytes b, and those that follow each of them. */
+ALWAYS_INLINE struct utf8_classes classify(__m512i b, __m512i next) {
     const __m512i ranges = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, LOW, MIDDLE, UPPER, UPPER, 0, 0, 0, 0));
     const uint64_t lead = _mm512_cmpge_epu8_mask(b, bytes_of(0xC0));
     const __m512i may = _mm512_maskz_permutexvar_epi8(lead, b, load(second_ranges));
-    const __m512i next = _mm512_and_si512(_mm512_srli_epi16(w->next, 4), bytes_of(0x0F));
+    const __m512i high_nibble = _mm512_and_si512(_mm512_srli_epi16(next, 4), bytes_of(0x0F));
     return (struct utf8_classes){
         .high = _mm512_movepi8_mask(b),
         .lead = lead,
         .from_e0 = _mm512_cmpge_epu8_mask(b, bytes_of(0xE0)),
         .from_f0 = _mm512_cmpge_epu8_mask(b, bytes_of(0xF0)),
-        .second = _mm512_test_epi8_mask(may, _mm512_shuffle_epi8(ranges, next)),
+        .second = _mm512_test_epi8_mask(may, _mm512_shuffle_epi8(ranges, high_nibble)),
     };
 }
 

@@ -34,7 +34,19 @@ struct utf8_kernels {
     utf8_decode_kernel *decode[UPSWEEP_UTF8];
     utf8_measure_kernel *measure;
     utf8_encode_kernel *encode[UPSWEEP_UTF8];
+    utf8_convert_call *decode_few[UPSWEEP_UTF8]; /* by encoding of the output; all of a call whose arguments few.c has found good */
+    utf8_measure_call *measure_few;
 };
+
+/* These calls by way of the kernels above (few.c). */
+utf8_convert_call cpu_utf8_decode_few;
+utf8_measure_call cpu_utf8_measure_few;
+
+/* The report of well-formed text [n] that has become `units` code units. */
+ALWAYS_INLINE void utf8_report_good(upsweep_utf8_report *report, uint64_t units, uint64_t written, uint64_t n) {
+    *report = (upsweep_utf8_report){
+        .needed = units, .written = written, .consumed = n, .error_at = UINT64_MAX, .error = UPSWEEP_TEXT_GOOD, .status = UPSWEEP_OK};
+}
 
 extern const struct utf8_kernels utf8_kernels_portable;
 /* utf8_portable_encode.c, utf8_avx2_measure.c and so on */
@@ -43,6 +55,7 @@ utf8_encode_kernel utf32_encode_portable, utf16le_encode_portable, utf16be_encod
 #if defined(__x86_64__)
 extern const struct utf8_kernels utf8_kernels_avx2, utf8_kernels_avx512;
 utf8_measure_kernel utf8_measure_avx2, utf8_measure_avx512;
+utf8_measure_call utf8_measure_few_avx512;
 utf8_encode_kernel utf32_encode_avx2, utf16le_encode_avx2, utf16be_encode_avx2;
 utf8_encode_kernel utf32_encode_avx512, utf16le_encode_avx512, utf16be_encode_avx512;
 #endif

@@ -18,12 +18,6 @@ static void measure_window(const uint8_t *in, size_t i, size_t n, struct utf8_go
     utf8_take_bad(bad, &ends, owned, i);
 }
 
-/* The bytes before in[i], i > 0, that begin a sequence without ending it, if all is well there. */
-static inline size_t open_bytes(const uint8_t *in, size_t i) {
-    if (in[i - 1] < 0x80) return 0;
-    return in[i - 1] >= 0xC0 ? 1 : i > 1 && in[i - 2] >= 0xE0 ? 2 : i > 2 && in[i - 3] >= 0xF0 ? 3 : 0;
-}
-
 /* Bytes of a well-formed sequence before in[i], which is one of its continuation bytes; 0 if it is none. */
 static inline size_t bytes_begun(const uint8_t *in, size_t i, size_t n) {
     for (size_t back = 1; back <= 3 && back <= i; back++) {
@@ -59,7 +53,7 @@ static size_t measure_good(const uint8_t *in, const size_t i, size_t n, struct u
         }
     }
     if (end == start) return i;
-    const size_t nopen = open_bytes(in, end);
+    const size_t nopen = utf8_open(in, end);
     good->sequences -= nopen > 0;
     return end - nopen;
 }

@@ -196,18 +196,12 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
     return k;
 }
 
-static size_t decode_utf32(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF32);
-}
-static size_t decode_utf16le(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF16LE);
-}
-static size_t decode_utf16be(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad) {
-    return decode(out, in, n, replace, bad, UPSWEEP_UTF16BE);
-}
+#include "utf8_decode_tmpl.h"
 
 const struct utf8_kernels utf8_kernels_portable = {
     .decode = {decode_utf32, decode_utf16le, decode_utf16be},
     .measure = utf8_measure_portable,
     .encode = {utf32_encode_portable, utf16le_encode_portable, utf16be_encode_portable},
+    .decode_few = {cpu_utf8_decode_few, cpu_utf8_decode_few, cpu_utf8_decode_few},
+    .measure_few = cpu_utf8_measure_few,
 };

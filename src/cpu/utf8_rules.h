@@ -65,6 +65,12 @@ static inline size_t utf8_cut(const uint8_t *in, size_t n, size_t at) {
     return at;
 }
 
+/* The bytes before in[i] that begin a sequence without ending it, if all is well there. */
+static inline size_t utf8_open(const uint8_t *in, size_t i) {
+    if (i == 0 || in[i - 1] < 0x80) return 0;
+    return in[i - 1] >= 0xC0 ? 1 : i > 1 && in[i - 2] >= 0xE0 ? 2 : i > 2 && in[i - 3] >= 0xF0 ? 3 : 0;
+}
+
 /* ---- 64 bytes at a time ------------------------------------------------------------------------------------------------------ */
 
 /* Bit i says something about byte i of a window. Of the results, bits 3 to 62 are right: byte 3 is the first with three before it, 62 the
@@ -86,18 +92,11 @@ struct utf8_ends {
     uint64_t bad_2, bad_3;            /* those of two or three bytes, of three */
 };
 
-/* Where a window lies in the text: does the text begin with it, does it end in it? */
-struct utf8_place {
-    bool begins, ends;
-};
-
 /* Is all of a window well-formed, as far as can be seen? Every lead byte has its second, and continuations are where lead bytes want them
- * and nowhere else; but from byte 3 on only, if there is text before. Asks about byte 63 too: whether byte 62 ends its sequence depends on
- * it. */
-static inline __attribute__((always_inline)) bool utf8_is_good(struct utf8_classes c, struct utf8_place place) {
-    const uint64_t wanted = c.lead << 1 | c.from_e0 << 2 | c.from_f0 << 3, there = c.high & ~c.lead, stray = there & ~wanted;
-    const uint64_t cut_off = place.ends ? c.from_e0 >> 62 | c.from_f0 >> 61 : 0;
-    return ((c.lead & ~c.second) | (wanted & ~there) | (place.begins ? stray : stray >> UTF8_BEFORE) | cut_off) == 0;
+ * and nowhere else, from byte 3 on. Asks about byte 63 too: whether byte 62 ends its sequence depends on it. */
+static inline __attribute__((always_inline)) bool utf8_is_good(struct utf8_classes c) {
+    const uint64_t wanted = c.lead << 1 | c.from_e0 << 2 | c.from_f0 << 3, there = c.high & ~c.lead;
+    return ((c.lead & ~c.second) | (wanted & ~there) | (there & ~wanted) >> UTF8_BEFORE) == 0;
 }
 
 /* Whatever the window holds. */
@@ -121,8 +120,8 @@ static inline __attribute__((always_inline)) struct utf8_ends utf8_find_any_ends
 }
 
 /* The same, with half of the work if all is good. Where that changes from window to window, the branch costs more than all of the work. */
-static inline __attribute__((always_inline)) struct utf8_ends utf8_find_ends(struct utf8_classes c, struct utf8_place place) {
-    if (!__builtin_expect(utf8_is_good(c, place), 1)) return utf8_find_any_ends(c);
+static inline __attribute__((always_inline)) struct utf8_ends utf8_find_ends(struct utf8_classes c) {
+    if (!__builtin_expect(utf8_is_good(c), 1)) return utf8_find_any_ends(c);
     const uint64_t of_4 = c.from_f0 << 3;
     return (struct utf8_ends){.ascii = ~c.high, .of_2 = (c.lead & ~c.from_e0) << 1, .of_3 = (c.from_e0 & ~c.from_f0) << 2, .of_4 = of_4};
 }
