@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 record=docs/results/gpu-tests.json
 
 digest() {
-    find src/cuda src/op.h src/backend.h ladder \( -name '*.cu' -o -name '*.cuh' -o -name '*.h' -o -name 'backend.c' \) -print | LC_ALL=C sort |
+    find src/cuda src/op.h src/backend.h ladder \( -name '*.cu' -o -name '*.cuh' -o -name '*.h' -o -path 'src/cuda/*.c' \) -print | LC_ALL=C sort |
         xargs cat | sha256sum | cut -d ' ' -f 1
 }
 
