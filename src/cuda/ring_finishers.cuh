@@ -1,0 +1,102 @@
+/* ring_finishers.cuh: the roles of the ring pass (ring.cuh) that write the output. A policy has one of three kinds:
+ *
+ *   finish      reads its chunk, waits for the prefix, writes
+ *   stage       reads its chunk, waits for its place in the tile, leaves in the slot what is to be written, which the sender sends
+ *   convert     counts its chunk as it comes, puts what becomes of it into a queue of its own, and stores the oldest when that is full */
+#ifndef UPSWEEP_RING_FINISHERS_CUH
+#define UPSWEEP_RING_FINISHERS_CUH
+
+#include "ring_cta.cuh"
+
+template <class P> struct RingFinisher : Ring<P> {
+    typedef Ring<P> Base;
+    static constexpr unsigned CHUNK_NBYTES = Base::CHUNK_NBYTES;
+    using Base::args, Base::input, Base::exchange, Base::s, Base::lane, Base::way, Base::tile_of, Base::slot_of, Base::note_of,
+        Base::parity_of, Base::place_of, Base::tile_at;
+
+    __device__ void count_rest(unsigned c) {
+        const unsigned thread = (blockIdx.x * P::FINISHERS + c) * 32 + (unsigned)lane;
+        unsigned long long n[1] = {P::count_rest(args, thread, gridDim.x * P::FINISHERS * 32)};
+        warp_fold_rows<Add<unsigned long long>>(n);
+        if (lane != 0) return;
+        const unsigned long long before = atomicAdd(&s.rest, 1ull << 56 | n[0]);
+        if (before >> 56 == P::FINISHERS - 1) exchange.publish_rest((before & ~0ull >> 8) + n[0]);
+    }
+
+    /* For a sender. What a finisher leaves may lie in any chunk's place, so all must have been read: `ready` waits for finishers too. */
+    __device__ void stage(unsigned c) {
+        if constexpr (P::HOLDS)
+            if (!way.turns && P::has_rest(args)) count_rest(c);
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            const unsigned i = k % P::STAGES;
+            typename P::Local local;
+            barrier_wait(&s.full[i], parity_of(k));
+            const RingPlace place = place_of(k, c);
+            P::prepare(args, (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES), place, local, lane);
+            barrier_arrive(&s.ready[i]); /* this lane has read its part of the chunk */
+            barrier_wait(&s.ready[i], parity_of(k));
+            P::stage(args, slot_of(k), tile_at(k), place, note_of(k, c), local, s.chunk[i][c], lane);
+            fence_async_proxy(); /* what this lane has staged, before the engine reads it */
+            barrier_arrive(&s.staged[i]);
+        }
+    }
+
+    __device__ void send() {
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            barrier_wait(&s.ready[k % P::STAGES], parity_of(k));
+            barrier_wait(&s.staged[k % P::STAGES], parity_of(k));
+            P::send(args, slot_of(k), tile_at(k), input.head, input.end, lane);
+            barrier_arrive(&s.empty[k % P::STAGES]); /* this lane, or the engine for it, has read its part of the slot */
+        }
+        if (lane == 0) bulk_wait_written();
+    }
+
+    template <class Queue> __device__ void store_oldest(unsigned c, Queue &queue) {
+        const unsigned k = queue.oldest;
+        barrier_wait(&s.ready[k % P::STAGES], parity_of(k));
+        P::store(args, queue, P::carry_add(s.prefix[k % P::STAGES], s.chunk[k % P::STAGES][c]), lane);
+    }
+
+    /* What is known of tile k is next written by who counts tile k + STAGES. Its slot was given back by all who have counted the tile SLOTS
+     * before that one; they hold up to QUEUED tiles before it, and k is none of them. */
+    __device__ void convert(unsigned c) {
+        typename P::Queue queue(place_of(0, c).s_work);
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            const unsigned i = k % P::STAGES;
+            const uint4 *const chunk = (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
+            typename P::Local local;
+            barrier_wait(&s.full[i], parity_of(k));
+            const RingPlace place = place_of(k, c);
+            const typename P::Value sum = P::count(args, chunk, place, local, queue, lane);
+            if (lane == 0) s.chunk[i][c] = sum;
+            barrier_arrive(&s.counted[i]);
+            if (!P::needs_chunk(local)) barrier_arrive(&s.empty[i]);
+            while (!P::make_room(queue, sum, lane)) store_oldest(c, queue);
+            P::put(args, chunk, place, local, queue, lane);
+            if (P::needs_chunk(local)) barrier_arrive(&s.empty[i]); /* either way this lane has read its part of the slot */
+        }
+        while (!queue.is_empty()) store_oldest(c, queue);
+    }
+
+    __device__ void finish(unsigned c) {
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            const unsigned i = k % P::STAGES;
+            uint4 *chunk = (uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
+            typename P::Local local;
+            barrier_wait(&s.full[i], parity_of(k));
+            const RingPlace place = place_of(k, c);
+            P::prepare(args, chunk, place, local, lane);
+            barrier_wait(&s.ready[i], parity_of(k));
+            const typename P::Carry prefix = P::carry_add(s.prefix[i], s.chunk[i][c]);
+            if (P::KEEPS_SLOT) {
+                P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
+                if (P::WRITES_SLOT) fence_async_proxy();
+            }
+            barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, its chunk sums and its prefix */
+            if (!P::KEEPS_SLOT) P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
+            if constexpr (P::HAS_REST) P::rest(args, place, local, lane);
+        }
+    }
+};
+
+#endif
