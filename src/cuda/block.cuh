@@ -58,18 +58,18 @@ template <> struct AnyOrder<Max<float>> { static constexpr bool value = false; }
 template <> struct AnyOrder<Min<double>> { static constexpr bool value = false; };
 template <> struct AnyOrder<Max<double>> { static constexpr bool value = false; };
 
-/* Of up to 32 parts, one a lane (and from there on neutral ones): those before part i, i < 32, and all. In every lane. */
+/* Of up to LANES parts, one a lane (and from there on neutral ones): those before part i, i < LANES, and all. In every lane. */
 template <class V> struct Parts { V before, all; };
 
-template <class Op, class V> static __device__ __forceinline__ Parts<V> fold_parts(V part, int i, int lane) {
+template <class Op, int LANES = 32, class V> static __device__ __forceinline__ Parts<V> fold_parts(V part, int i, int lane) {
 #if __CUDA_ARCH__ >= 800
     if constexpr (IsWordSum<Op>::value)
         return {(V)__reduce_add_sync(ALL_LANES, lane < i ? part : V(0)), (V)__reduce_add_sync(ALL_LANES, part)};
 #endif
     V x[1] = {part};
-    warp_scan_rows<Op>(x, lane);
+    warp_scan_rows<Op, LANES>(x, lane);
     const V before = (V)__shfl_sync(ALL_LANES, x[0], i == 0 ? 0 : i - 1);
-    return {i == 0 ? (V)Neutral<Op>::value() : before, (V)__shfl_sync(ALL_LANES, x[0], 31)};
+    return {i == 0 ? (V)Neutral<Op>::value() : before, (V)__shfl_sync(ALL_LANES, x[0], LANES - 1)};
 }
 
 /* Counts of 16 bits, rows 2i and 2i + 1 in one register. row: this lane's counts of all rows; becomes those of the whole rows, and `before`

@@ -1,35 +1,63 @@
 /* cluster.cuh: inputs of a few tiles: one thread block cluster, whose CTAs exchange their aggregates through shared memory.
  *
- *   CTA 0         reduce ->  A0  _   cell of:   A0 A1 A2 ... A7   -> prefix: nothing
- *   CTA 1         reduce ->  A1   \_            A0 A1 A2 ... A7   -> prefix: A0
- *     ...                          / barrier       ...
- *   CTA 7         reduce ->  A7  _/             A0 A1 A2 ... A7   -> prefix: A0 op ... op A6
+ *   CTA 0         reduce ->  A0 -.   cells of:   A0 A1 A2 ... A7   -> prefix: nothing
+ *   CTA 1         reduce ->  A1 --+->            A0 A1 A2 ... A7   -> prefix: A0
+ *     ...                         |                ...
+ *   CTA 7         reduce ->  A7 -'               A0 A1 A2 ... A7   -> prefix: A0 op ... op A6
  *
- * The CTAs of a cluster run at once, on neighbouring multiprocessors, and can write into one another's shared memory. Each stores its
- * aggregate into a cell of every other; one barrier of the cluster later all have all. That costs about 0.4 us, where words in the L2 cache
- * (lookback.cuh) cost 1.5: no ticket, no polling. The policies are those of the look-back pass, a partition knows its total without
- * further ado, and nothing outlives the launch: no control memory.
+ * The CTAs of a cluster run at once, on neighbouring multiprocessors, and can write into one another's shared memory. Each aggregate is
+ * sent into a cell of every CTA, by a store that also reports to a barrier there: when all have come, all is known. That takes one way,
+ * about 0.15 us, where a store and then a barrier of the whole cluster take 0.35, and words in the L2 cache (lookback.cuh) 1.5. In CTAs of
+ * a few warps each warp has a cell, so that they need not meet; with more there would be too many messages. The policies are those of the
+ * look-back pass, a partition knows its total without further ado, and nothing outlives the launch: no control memory.
+ *
+ * In place: a word is computed from what its warps have read, so who has all words knows that all has been read. Only for what no word
+ * depends on, a carry-in that is overwritten and elements that are chosen by flags, a fence is needed, of 0.2 us.
  *
  * Portable clusters have up to 8 CTAs; an H200 runs 16. Where there are fewer, or none (before sm_90), longer inputs go to the look-back
  * pass. Floats: prefixes are trees of a shape that depends on nothing but the number of CTAs, which depends on n. */
 #ifndef UPSWEEP_CUDA_CLUSTER_CUH
 #define UPSWEEP_CUDA_CLUSTER_CUH
 
+#include "async.cuh"
 #include "lookback.cuh"
 #include "overlap.cuh"
 
-enum { CLUSTER_MAX_CTAS = 16, CLUSTER_PORTABLE_CTAS = 8 };
+enum { CLUSTER_MAX_CTAS = 16, CLUSTER_PORTABLE_CTAS = 8, CLUSTER_SENDING_WARPS = 4 };
 
-static __device__ __forceinline__ void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
-static __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+static __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 static __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-/* *s_cell = value in the CTA of that rank. */
-static __device__ __forceinline__ void store_in_cta(uint64_t *s_cell, int rank, uint64_t value) {
-    asm volatile("{\n.reg .u32 at;\nmapa.shared::cluster.u32 at, %0, %1;\nst.shared::cluster.u64 [at], %2;\n}" ::"r"(
-                     (uint32_t)__cvta_generic_to_shared(s_cell)),
-                 "r"(rank), "l"(value)
+/* *s_cell = value in the CTA of that rank, reported to its barrier. */
+static __device__ __forceinline__ void send_to_cta(uint64_t *s_cell, uint64_t *s_barrier, int rank, uint64_t value) {
+    asm volatile("{\n"
+                 ".reg .u32 at, barrier;\n"
+                 "mapa.shared::cluster.u32 at, %0, %2;\n"
+                 "mapa.shared::cluster.u32 barrier, %1, %2;\n"
+                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [at], %3, [barrier];\n"
+                 "}" ::"r"(shared_address(s_cell)),
+                 "r"(shared_address(s_barrier)), "r"(rank), "l"(value)
                  : "memory");
+}
+
+template <class P> struct ClusterShared {
+    static constexpr int WARPS = P::THREADS / 32, CELLS = WARPS <= CLUSTER_SENDING_WARPS ? WARPS : 1; /* of a CTA */
+    uint64_t arrived;                                                                                 /* barrier: all words are here */
+    alignas(16) uint64_t cell[CLUSTER_MAX_CTAS * CELLS];
+    typename P::Part warp[WARPS];
+    typename P::Shared policy;
+};
+
+/* By all lanes of a warp: the fold of cells [from, to), in their order. */
+static_assert(CLUSTER_MAX_CTAS * CLUSTER_SENDING_WARPS <= 64, "two cells a lane");
+template <class Op, class Part> static __device__ __forceinline__ Part fold_cells(const uint64_t *s_cell, int from, int to, int lane) {
+    Part x[1] = {(Part)Neutral<Op>::value()};
+#pragma unroll
+    for (int i = 2 * lane; i < 2 * lane + 2; i++)
+        if (i >= from && i < to) x[0] = Op::apply(x[0], value_of<Part>(s_cell[i]));
+    if constexpr (IsWordSum<Op>::value) return (Part)__reduce_add_sync(ALL_LANES, x[0]);
+    warp_fold_rows<Op>(x);
+    return x[0];
 }
 
 template <class P> static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid_constant__ typename P::Args args) {
@@ -37,30 +65,45 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) cluster_
     typedef typename P::Value V;
     typedef typename P::PartOp Op; /* counts of a few tiles need fewer bits than those of all */
     typedef typename P::Part Part;
-    constexpr int WARPS = P::THREADS / 32;
-    __shared__ Part s_warp[WARPS];
-    __shared__ uint64_t s_cell[CLUSTER_MAX_CTAS]; /* the CTAs' aggregates */
-    __shared__ typename P::Shared s_policy;
+    typedef ClusterShared<P> Shared;
+    constexpr int CELLS = Shared::CELLS;
+    __shared__ Shared s;
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, rank = (int)blockIdx.x, nctas = (int)gridDim.x;
-    cluster_arrive_relaxed(); /* we have started, so our shared memory is ours */
+    if (threadIdx.x == 0) {
+        barrier_init(&s.arrived, 1);
+        barrier_init_fence();
+        barrier_arrive_expect(&s.arrived, (unsigned)(nctas * CELLS * 8));
+    }
+    cluster_arrive(); /* we have started: our shared memory is ours, and the barrier is set up */
     wait_for_previous();
     let_next_start();
     const V start = P::carry_in(args);
     P policy;
     const bool has_tile = (uint64_t)rank * P::TILE_ITEMS < args.n;
-    const V mine = has_tile ? policy.reduce(args, (uint32_t)rank, s_policy, warp, lane) : (V)Neutral<typename P::Op>::value();
-    if (lane == 0) s_warp[warp] = (Part)mine;
-    cluster_wait();  /* all CTAs have started: theirs may be written to */
-    __syncthreads(); /* the warps' aggregates are there */
-    const Parts<Part> in_tile = fold_parts<Op>(lane < WARPS ? s_warp[lane] : (Part)Neutral<Op>::value(), warp, lane);
-    if (warp == 0 && lane < nctas) store_in_cta(&s_cell[rank], lane, bits_of(in_tile.all));
-    cluster_arrive();
-    cluster_wait(); /* the CTAs' aggregates are there; and all of them have read their elements and the carry-in */
+    const Part mine = (Part)(has_tile ? policy.reduce(args, (uint32_t)rank, s.policy, warp, lane) : (V)Neutral<typename P::Op>::value());
+    Parts<Part> in_tile = {mine, mine};
+    if (P::overwrites_aside(args)) asm volatile("fence.acq_rel.cluster;" ::: "memory"); /* read, before anybody hears of us */
+    if constexpr (CELLS == 1) {
+        if (lane == 0) s.warp[warp] = mine;
+        __syncthreads(); /* the warps' aggregates are there */
+        in_tile = fold_parts<Op, Shared::WARPS>(lane < Shared::WARPS ? s.warp[lane] : (Part)Neutral<Op>::value(), warp, lane);
+    }
+    __syncwarp();   /* all lanes have read their elements */
+    cluster_wait(); /* all CTAs have started: theirs may be written to */
+    const int first = rank * CELLS, cell = CELLS == 1 ? first : first + warp;
+    if (lane < nctas && (CELLS > 1 || warp == 0)) send_to_cta(&s.cell[cell], &s.arrived, lane, bits_of(in_tile.all));
+    barrier_wait(&s.arrived, 0);
     if (!has_tile) return;
-    const Parts<Part> tiles = fold_parts<Op>(lane < nctas ? value_of<Part>(s_cell[lane]) : (Part)Neutral<Op>::value(), rank, lane);
-    policy.finish(args, (uint32_t)rank,
-                  {P::Op::apply(start, (V)tiles.before), (V)in_tile.before, (V)in_tile.all, P::Op::apply(start, (V)tiles.all)}, s_policy,
-                  warp, lane);
+    /* Compactions, which count, want to know all; a scan only what comes before its warp. */
+    constexpr bool COUNTS = IsWordSum<Op>::value;
+    const Part none = (Part)Neutral<Op>::value();
+    if constexpr (CELLS > 1)
+        in_tile = {COUNTS ? fold_cells<Op, Part>(s.cell, first, cell, lane) : none,
+                   COUNTS ? fold_cells<Op, Part>(s.cell, first, first + CELLS, lane) : none};
+    const Part prefix = fold_cells<Op, Part>(s.cell, 0, COUNTS ? first : cell, lane);
+    const Part total = COUNTS ? fold_cells<Op, Part>(s.cell, 0, nctas * CELLS, lane) : none;
+    policy.finish(args, (uint32_t)rank, {P::Op::apply(start, (V)prefix), (V)in_tile.before, (V)in_tile.all, P::Op::apply(start, (V)total)},
+                  s.policy, warp, lane);
 #endif
 }
 

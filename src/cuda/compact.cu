@@ -6,10 +6,9 @@
 
 #include "launch.h"
 
-#include "cluster.cuh"
 #include "lookback_compact.cuh"
 #include "ring_compact_launch.cuh"
-#include "small.cuh"
+#include "short.cuh"
 
 /* ---- predicates as intervals --------------------------------------------------------------------------------------------------- */
 
@@ -82,8 +81,6 @@ static void keep_interval(const struct compact_args *a, Keep<double> *keep) { *k
 
 /* ---- launchers ---------------------------------------------------------------------------------------------------------------- */
 
-enum { MAX_STATIC_NBYTES = 46 << 10 }; /* shared memory that a kernel has without asking, less what a pass takes for itself */
-
 static const Keep<uint8_t> NONZERO_BYTE = {0, 0, true};
 
 /* A large partition to one array counts first: where the rejected ones begin depends on all elements. */
@@ -118,28 +115,20 @@ template <class T, bool FLAGGED> static cudaError_t lookback_at_once(const struc
     return lookback<LookbackCompact<T, Sink, SplitLargeShape, VEC, FLAGGED>>(queue, args);
 }
 
+/* By shape. */
+template <class T, class Sink, bool FLAGGED> struct CompactBy {
+    template <class Shape> using Policy = LookbackCompact<T, Sink, Shape, 16 / sizeof(T), FLAGGED>;
+};
+
 template <class T, class Sink, bool FLAGGED>
-static cudaError_t lookback_or_small(const struct cuda_queue *queue, const CompactArgs<T> &args) {
-    enum { VEC = 16 / sizeof(T) };
-    typedef LookbackCompact<T, Sink, TinyShape, VEC, FLAGGED> Tiny;
-    typedef LookbackCompact<T, Sink, ShortShape, VEC, FLAGGED> Short;
-    typedef LookbackCompact<T, Sink, SmallShape, VEC, FLAGGED> Small;
-    typedef LookbackCompact<T, Sink, ClusterShortShape, VEC, FLAGGED> ShortCluster;
-    typedef LookbackCompact<T, Sink, ClusterShape, VEC, FLAGGED> Cluster;
-    typedef LookbackCompact<T, Sink, ClusterLongShape, VEC, FLAGGED> LongCluster;
-    typedef LookbackCompact<T, Sink, MidShape, VEC, FLAGGED> Mid;
-    typedef LookbackCompact<T, Sink, LargeShape, VEC, FLAGGED> Large;
+static cudaError_t lookback_or_short(const struct cuda_queue *queue, const CompactArgs<T> &args) {
+    typedef CompactBy<T, Sink, FLAGGED> By;
+    typedef typename By::template Policy<MidShape> Mid;
+    typedef typename By::template Policy<LargeShape> Large;
     const uint64_t nbytes = args.n * sizeof(T);
-    if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<Tiny>(queue, args);
-    if (should_run_small(queue, nbytes, ShortShape::NBYTES)) return launch_small<Short>(queue, args);
-    if constexpr (sizeof(T) > 1) {
-        if (should_run_small(queue, nbytes, SmallShape::NBYTES)) return launch_small<Small>(queue, args);
-    }
-    if constexpr (sizeof(T) <= 2) {
-        if (should_run_cluster<ShortCluster>(queue, args.n)) return launch_cluster<ShortCluster>(queue, args);
-    }
-    if (should_run_cluster<Cluster>(queue, args.n)) return launch_cluster<Cluster>(queue, args);
-    if (should_run_cluster<LongCluster>(queue, args.n)) return launch_cluster<LongCluster>(queue, args);
+    cudaError_t error;
+    const bool large = sizeof(T) > 1 && args.rejected == nullptr; /* much to do a byte: rather more CTAs */
+    if (launch_short<By>(queue, args, large, &error)) return error;
     if constexpr (Sink::MOVES) {
         const bool few_bytes = sizeof(T) == 1 && has_sm_each<SplitShape>(nbytes, queue->nsms); /* much to do a byte: small tiles too */
         const bool few = args.rejected != nullptr && has_sm_each<SplitLargeShape>(nbytes, queue->nsms);
@@ -177,8 +166,8 @@ template <class T> static cudaError_t compact_where(const struct cuda_queue *que
     if (ring_compact_suits(queue, a, sizeof(T))) return launch_ring_where(queue, a, args.keep);
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;
-    if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT) return lookback_or_small<T, StageElements<T>, false>(queue, args);
-    return lookback_or_small<T, StageIndices<T>, false>(queue, args);
+    if (a->output == COMPACT_KEPT || a->output == COMPACT_SPLIT) return lookback_or_short<T, StageElements<T>, false>(queue, args);
+    return lookback_or_short<T, StageIndices<T>, false>(queue, args);
 }
 
 /* The widest access that divides the size of a record and suits all arrays. */
@@ -196,8 +185,7 @@ static cudaError_t compact_records(const struct cuda_queue *queue, const struct 
     args.records = (const unsigned char *)a->in;
     args.record_nbytes = (uint32_t)a->elem_nbytes;
     args.unit = unit;
-    if (a->n <= Few::TILE_ITEMS && should_run_small(queue, a->n * a->elem_nbytes, SmallShape::NBYTES))
-        return launch_small<Few>(queue, args);
+    if (should_run_small<Few>(queue, a->n) && a->n * a->elem_nbytes <= RECORDS_SMALL_NBYTES) return launch_small<Few>(queue, args);
     if (a->n <= Few::TILE_ITEMS * RECORD_SPREAD_TILES || a->elem_nbytes > RECORD_MEDIUM_NBYTES) return lookback<Few>(queue, args);
     return lookback<LookbackCompact<uint8_t, StageRecords, RecordShape, 16>>(queue, args);
 }
@@ -206,7 +194,7 @@ static cudaError_t compact_records(const struct cuda_queue *queue, const struct 
 template <class T> static cudaError_t compact_flagged_by(const struct cuda_queue *queue, const struct compact_args *a) {
     if (ring_flags_suit(queue, a, sizeof(T))) return launch_ring_flagged<T>(queue, a);
     if constexpr (sizeof(T) <= 8) {
-        if (a->elem_nbytes == sizeof(T)) return lookback_or_small<T, StageElements<T>, true>(queue, flagged_args<T>(a));
+        if (a->elem_nbytes == sizeof(T)) return lookback_or_short<T, StageElements<T>, true>(queue, flagged_args<T>(a));
     }
     return compact_records(queue, a, sizeof(T));
 }

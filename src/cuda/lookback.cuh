@@ -39,7 +39,8 @@
  * A primitive supplies a policy P:
  *   Args (with in [n]), Shared (shared memory), THREADS, CTAS, TILE_ITEMS, IN_NBYTES (of an element)
  *   Value, Op: an aggregate and how two combine; WORD_NBYTES: 8 for values (or counts) below 2^48, 16 for any 8-byte value
- *   Part, PartOp: the same for the few tiles of small.cuh and cluster.cuh, if they are asked for
+ *   Part, PartOp: the same for the few tiles of small.cuh and cluster.cuh, if they are asked for; overwrites_aside(args): is
+ *   anything overwritten that is read and that no aggregate depends on?
  *   carry_in(args); Value reduce(args, tile, shared, warp, lane): loads its part and returns its warp's aggregate, in all lanes
  *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, its aggregate, and the
  *   total of all tiles if that was asked for (launch_with_total)

@@ -188,6 +188,9 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
     uint32_t before[PAIRS]; /* kept ones of the row before this vector: rows 2i and 2i + 1 in 16 bits each */
     uint32_t row[PAIRS];    /* kept ones of the row */
 
+    static __device__ __forceinline__ bool overwrites_aside(const Args &args) {
+        return FLAGGED && (args.out == (const unsigned char *)args.in || args.rejected == (const unsigned char *)args.in);
+    }
     static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
 
     static __device__ __forceinline__ uint32_t place_of(int warp, int r, int lane) {

@@ -31,6 +31,7 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     uint4 data[ROWS];
     T before[ROWS]; /* of the vector, in the warp's part */
 
+    static __device__ __forceinline__ bool overwrites_aside(const Args &args) { return args.init != nullptr && args.init == args.total; }
     static __device__ __forceinline__ T carry_in(const Args &args) { return args.init != nullptr ? *args.init : Op::identity(); }
 
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile, int warp, int row, int lane) {

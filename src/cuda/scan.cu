@@ -4,19 +4,15 @@
  * total are arguments. */
 #include "launch.h"
 
-#include "cluster.cuh"
 #include "lookback_scan.cuh"
 #include "ring_scan.cuh"
-#include "small.cuh"
+#include "short.cuh"
 
-template <int ELEM_NBYTES> struct ScanShapes {
-    typedef SmallShape Small;
-    typedef MidShape Mid;
-};
-template <> struct ScanShapes<1> {
-    typedef ShortShape Small;
-    typedef ByteShape Mid;
-};
+/* By shape. */
+template <class T, class Operator> struct ScanBy { template <class Shape> using Policy = LookbackScan<T, Operator, Shape>; };
+
+template <int ELEM_NBYTES> struct ScanMid { typedef MidShape Shape; };
+template <> struct ScanMid<1> { typedef ByteShape Shape; };
 
 template <class T, template <class> class Op> static cudaError_t scan_by(const struct cuda_queue *queue, const struct scan_args *a) {
     if (ring_scan_suits(queue, a, sizeof(T))) return launch_ring_scan<T, Op<T>>(queue, a);
@@ -28,15 +24,10 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
                               a->inclusive,
                               (uintptr_t)a->in % 16 == 0,
                               (uintptr_t)a->out % 16 == 0};
-    typedef LookbackScan<T, Op<T>, ClusterShape> Cluster;
-    typedef LookbackScan<T, Op<T>, ClusterScanLargeShape> LargeCluster;
-    typedef typename ScanShapes<sizeof(T)>::Small Small;
-    typedef typename ScanShapes<sizeof(T)>::Mid Mid;
+    typedef typename ScanMid<sizeof(T)>::Shape Mid;
     const uint64_t nbytes = a->n * sizeof(T);
-    if (should_run_small(queue, nbytes, TinyShape::NBYTES)) return launch_small<LookbackScan<T, Op<T>, TinyShape>>(queue, args);
-    if (should_run_small(queue, nbytes, Small::NBYTES)) return launch_small<LookbackScan<T, Op<T>, Small>>(queue, args);
-    if (should_run_cluster<Cluster>(queue, a->n)) return launch_cluster<Cluster>(queue, args);
-    if (should_run_cluster<LargeCluster>(queue, a->n)) return launch_cluster<LargeCluster>(queue, args);
+    cudaError_t error;
+    if (launch_short<ScanBy<T, Op<T>>>(queue, args, true, &error)) return error;
     if constexpr (sizeof(T) == 8) { /* two tiles a multiprocessor leave room for the next call's, three do not */
         if (!has_sm_each<Mid, 2>(nbytes, queue->nsms) && has_sm_each<WideShape, 2>(nbytes, queue->nsms))
             return launch_lookback<LookbackScan<T, Op<T>, WideShape>>(queue, args, a->n);
@@ -120,7 +111,7 @@ extern "C" int cuda_probe(int *arch) {
     return error;
 }
 
-extern "C" int cuda_largest_cluster(void) { return largest_cluster<LookbackScan<uint32_t, Add<uint32_t>, ClusterScanLargeShape>>(); }
+extern "C" int cuda_largest_cluster(void) { return largest_cluster<LookbackScan<uint32_t, Add<uint32_t>, ClusterLargeShape>>(); }
 
 extern "C" int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch) {
     (void)scratch;

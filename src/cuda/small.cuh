@@ -24,13 +24,13 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) small_ke
     const V mine = policy.reduce(args, 0, s_policy, warp, lane);
     if (lane == 0) s_warp[warp] = (Part)mine;
     __syncthreads(); /* the warps' aggregates are there; and all of them have read their elements */
-    const Parts<Part> parts = fold_parts<Op>(lane < WARPS ? s_warp[lane] : (Part)Neutral<Op>::value(), warp, lane);
+    const Parts<Part> parts = fold_parts<Op, WARPS>(lane < WARPS ? s_warp[lane] : (Part)Neutral<Op>::value(), warp, lane);
     policy.finish(args, 0, {start, (V)parts.before, (V)parts.all, P::Op::apply(start, (V)parts.all)}, s_policy, warp, lane);
 }
 
-/* Unless a pass has been asked for by name. */
-static inline bool should_run_small(const struct cuda_queue *queue, uint64_t nbytes, uint64_t most_nbytes) {
-    return nbytes <= most_nbytes && !queue->only_lookback && !queue->only_ring;
+/* Is this an input of one tile? Unless a pass has been asked for by name. */
+template <class P> static inline bool should_run_small(const struct cuda_queue *queue, uint64_t n) {
+    return n <= P::TILE_ITEMS && !queue->only_lookback && !queue->only_ring;
 }
 
 /* Queues the kernel of one call over at most P::TILE_ITEMS items. */

@@ -16,8 +16,7 @@ template <int N_THREADS, int N_ROWS, int N_CTAS> struct TileShape {
 };
 
 typedef TileShape<256, 1, 1> TinyShape;  /* one CTA, up to 4 KiB */
-typedef TileShape<512, 2, 1> SmallShape; /* one CTA, up to 16 KiB */
-typedef TileShape<512, 1, 1> ShortShape; /* one CTA, up to 8 KiB: in compactions before SmallShape, and instead of it for bytes */
+typedef TileShape<512, 1, 1> ShortShape; /* one CTA, up to 8 KiB */
 typedef TileShape<256, 4, 4> MidShape;   /* look-back, as long as all tiles run at once: on an H200 up to 8 MiB */
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above: at once up to 12 MiB */
 typedef TileShape<256, 6, 4> WideShape;  /* scans of 8 bytes, where two a multiprocessor suffice, but not two of MidShape: 4.1 to 6.2 MiB */
@@ -25,11 +24,13 @@ typedef TileShape<256, 6, 4> WideShape;  /* scans of 8 bytes, where two a multip
 /* Bytes are short of instructions, not of loads in flight: fewer of them a thread. */
 typedef TileShape<256, 2, 6> ByteShape; /* instead of MidShape, in scans */
 
-/* One thread block cluster of up to 16 CTAs. */
-typedef TileShape<256, 1, 1> ClusterShortShape;     /* compactions of bytes and half-words, up to 64 KiB */
-typedef TileShape<256, 2, 1> ClusterShape;          /* up to 128 KiB */
-typedef TileShape<256, 4, 1> ClusterLongShape;      /* compactions up to 256 KiB */
-typedef TileShape<512, 2, 1> ClusterScanLargeShape; /* scans up to 256 KiB */
+/* One thread block cluster of up to 16 CTAs, each warp or each CTA with a cell (cluster.cuh). */
+typedef TileShape<128, 2, 1> ClusterShape;      /* up to 64 KiB */
+typedef TileShape<256, 2, 1> ClusterMidShape;   /* up to 128 KiB */
+typedef TileShape<256, 4, 1> ClusterLongShape;  /* up to 256 KiB */
+typedef TileShape<512, 4, 1> ClusterLargeShape; /* up to 512 KiB: scans, and compactions that are not of bytes */
+
+enum { MAX_STATIC_NBYTES = 46 << 10 }; /* shared memory that a kernel has without asking, less what a pass takes for itself */
 
 /* Partitions whose tiles all run at once: with one CTA a multiprocessor the smallest tiles that suffice are the fastest (docs/ring.md). The
  * first two never have more, so they need not save registers. */
@@ -73,7 +74,7 @@ enum {
  * should not have to move more than a few 100 KB, and all multiprocessors should have some: with fewer than so many tiles of 2 a lane,
  * those. */
 typedef TileShape<256, 1, 3> RecordShape;
-enum { RECORD_MEDIUM_NBYTES = 32, RECORD_SPREAD_TILES = 512 };
+enum { RECORD_MEDIUM_NBYTES = 32, RECORD_SPREAD_TILES = 512, RECORDS_SMALL_NBYTES = 16 << 10 /* all of them, by one CTA */ };
 
 /* ---- the ring pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *

@@ -1,5 +1,5 @@
 /* test_cuda_cluster.c: short inputs around every size at which a CTA, a cluster of CTAs or the look-back pass takes over: each multiple of
- * 4 KiB up to 320, one element less and one more. Scans in place and not, with carry-in and carry-out in one word or in two; all forms of
+ * 4 KiB up to 528, one element less and one more. Scans in place and not, with carry-in and carry-out in one word or in two; all forms of
  * compaction, by value and by flags; arrays at any offset, with canaries on both sides. And chains of calls that read what the one before
  * has written, on one stream and on two that meet: kernels may be set up early, but must not start early. */
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 #include "oracle.h"
 #include "paths.h"
 
-enum { STEP_NBYTES = 4096, STEPS = 80, ROOM = 64, MAX_NBYTES = STEP_NBYTES * STEPS + 2 * ROOM };
+enum { STEP_NBYTES = 4096, STEPS = 132, ROOM = 64, MAX_NBYTES = STEP_NBYTES * STEPS + 2 * ROOM };
 
 static upsweep_context *ctx;
 static unsigned char *d_in, *d_out, *d_rest, *d_flags;
