@@ -42,10 +42,17 @@ struct utf8_kernels {
 utf8_convert_call cpu_utf8_decode_few;
 utf8_measure_call cpu_utf8_measure_few;
 
-/* The report of well-formed text [n] that has become `units` code units. */
+/* The report of well-formed text [n] that has become `units` code units. Member by member: gcc 12 clears a struct with an instruction that
+ * takes 3 ns. */
 ALWAYS_INLINE void utf8_report_good(upsweep_utf8_report *report, uint64_t units, uint64_t written, uint64_t n) {
-    *report = (upsweep_utf8_report){
-        .needed = units, .written = written, .consumed = n, .error_at = UINT64_MAX, .error = UPSWEEP_TEXT_GOOD, .status = UPSWEEP_OK};
+    report->needed = units;
+    report->written = written;
+    report->consumed = n;
+    report->bad_sequences = 0;
+    report->bad_units = 0;
+    report->error_at = UINT64_MAX;
+    report->error = UPSWEEP_TEXT_GOOD;
+    report->status = UPSWEEP_OK;
 }
 
 extern const struct utf8_kernels utf8_kernels_portable;
