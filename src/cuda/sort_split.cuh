@@ -363,15 +363,15 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
 
-    for (uint32_t i = threadIdx.x; i < nbuckets / 2; i += blockDim.x) {
+    for (uint32_t k = threadIdx.x; k < nbuckets / 2; k += blockDim.x) {
+        const uint32_t i = (k + blockIdx.x * (nbuckets / 2 / gridDim.x)) & (nbuckets / 2 - 1); /* CTAs begin in different places */
         uint32_t low = 0, high = 0;
         for (uint32_t copy = 0; copy < job.copies; copy++) {
             const uint32_t word = s_words[i * job.copies + ((copy + threadIdx.x) & (job.copies - 1))]; /* each lane another bank */
             low += word & 0xffff;
             high += word >> 16;
         }
-        if (low) atomicAdd(&job.header->cursor[2 * i], low);
-        if (high) atomicAdd(&job.header->cursor[2 * i + 1], high);
+        if (low | high) atomicAdd((unsigned long long *)&job.header->cursor[2 * i], (uint64_t)high << 32 | low); /* both at once */
     }
     __threadfence(); /* this thread's counts before the CTA is counted as done */
     __syncthreads();

@@ -194,6 +194,15 @@ static uint32_t slot_items(uint64_t mean, uint32_t limit) {
     return items <= limit ? (uint32_t)items : 0;
 }
 
+/* Sets bits and shape, with a coarse partition before the last one or without. */
+static void set_bits(struct split_job *job, uint64_t n, uint32_t bits, bool two, uint32_t limit) {
+    job->coarse_bits = two ? bits / 2 : 0;
+    job->fine_bits = bits - job->coarse_bits;
+    job->nnumbers = 1u << bits;
+    job->bucket_max = limit;
+    job->sample_limit = sample_limit(job, n);
+}
+
 /* The plan of slots for n keys and so many bits; false if they need too much room. */
 static bool plan_slots(struct split_job *job, uint64_t n, bool one, uint32_t bits, uint32_t limit) {
     struct slots_plan *slots = &job->slots;
@@ -224,11 +233,7 @@ template <typename KEY> static bool choose_slots(struct split_job *job, const st
         for (int shape = 0; shape < 2; shape++) {
             const uint32_t bits = split_bits(args->n, limits[shape]);
             if (bits > most[i] || !plan_slots(job, args->n, i < 2, bits, limits[shape])) continue;
-            job->coarse_bits = bits <= SPLIT_SINGLE_BITS ? 0 : bits / 2;
-            job->fine_bits = bits - job->coarse_bits;
-            job->nnumbers = 1u << bits;
-            job->bucket_max = limits[shape];
-            job->sample_limit = sample_limit(job, args->n);
+            set_bits(job, args->n, bits, bits > SPLIT_SINGLE_BITS, limits[shape]);
             return true;
         }
     }
@@ -259,11 +264,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
         for (int shape = partitions - 1; shape < 3; shape++) {
             const uint32_t bits = split_bits(args->n, limits[shape]);
             if (bits > most[partitions - 1]) continue;
-            job->coarse_bits = partitions == 1 ? 0 : bits / 2;
-            job->fine_bits = bits - job->coarse_bits;
-            job->nnumbers = 1u << bits;
-            job->bucket_max = limits[shape];
-            job->sample_limit = sample_limit(job, args->n);
+            set_bits(job, args->n, bits, partitions == 2, limits[shape]);
             return true;
         }
     }

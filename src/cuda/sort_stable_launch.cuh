@@ -29,10 +29,7 @@ static bool try_shape(struct split_job *split, const struct cuda_queue *queue, c
     if (shared > shared_nbytes_per_cta(queue->arch, 1)) return false;
     const uint32_t bits = max_u32(split_bits(job->n, SHAPE::ITEMS), place_bits(SHAPE::ITEMS));
     if (bits > most_bits) return false;
-    split->coarse_bits = bits / 2;
-    split->fine_bits = bits - split->coarse_bits;
-    split->bucket_max = SHAPE::ITEMS;
-    split->sample_limit = sample_limit(split, job->n);
+    set_bits(split, job->n, bits, true, SHAPE::ITEMS);
     return true;
 }
 
