@@ -10,14 +10,15 @@
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors; also for pairs of 32-bit keys,
  *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
- *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh
+ *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh; with something beside them, sort_fused_repeats.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *        sort_shorts_fused.cuh   of fewer
- *        sort_few.cuh     of others, if there are few values: by the kernels of onesweep
+ *        sort_few.cuh     of others, if there are few values: by the kernels of onesweep; with something beside them, one pass does it:
+ *                         sort_ranked_values.cuh
  *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh; else by one CTA, sort_small.cuh
  *
  * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, the
@@ -121,7 +122,7 @@ template <typename KEY> static cudaError_t launch_small(const struct sort_job *j
 }
 
 /* The header's first bytes are for keys that are counted by value. */
-static char *cleared_from(const struct sort_job *job) { return job->by_value ? (char *)job->header : (char *)&job->header->base; }
+static char *cleared_from(const struct sort_job *job) { return job->most_values ? (char *)job->header : (char *)&job->header->base; }
 
 template <typename KEY> static cudaError_t launch_histogram(const struct sort_job *job, const struct cuda_queue *queue) {
     if (!job->only_if) { /* else try_split() has done it */
@@ -134,13 +135,14 @@ template <typename KEY> static cudaError_t launch_histogram(const struct sort_jo
     counted.histogram_copies = counter_copies(queue, job->n, counters);
     const uint64_t per_cta = SORT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    const uint32_t shared = max_u32(counters * counted.histogram_copies * 4, job->by_value ? value_table_nbytes(sizeof(KEY)) : 0);
+    const uint32_t shared = max_u32(counters * counted.histogram_copies * 4, job->most_values ? value_table_nbytes(sizeof(KEY)) : 0);
     return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, shared, counted);
 }
 
 template <typename KEY, int WORD> static cudaError_t launch_passes(const struct sort_job *job, const struct cuda_queue *queue) {
     const uint32_t nctas = (uint32_t)min_u64(job->ntiles, (uint64_t)queue->nsms * SORT_CTAS_PER_SM);
-    return launch_next(queue, sort_passes<KEY, WORD>, nctas, SORT_THREADS, tile_nbytes<KEY, WORD>(job), *job);
+    const uint32_t table = WORD > 0 && job->most_values ? ranked_values_nbytes(sizeof(KEY)) : 0;
+    return launch_next(queue, sort_passes<KEY, WORD>, nctas, SORT_THREADS, table + tile_nbytes<KEY, WORD>(job), *job);
 }
 
 template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job *job, const struct cuda_queue *queue, uint32_t word) {
@@ -230,6 +232,7 @@ static void set_indexed(struct split_job *split, const struct sort_job *job, con
     split->values = job->values_in;
     split->value_nbytes = job->value_nbytes;
     split->value_unit = job->value_unit;
+    split->states[0] = job->states[0]; /* sort_fused_repeats.cuh */
     if (job->drop_keys) {
         split->out = NULL;
         split->high = (uint32_t *)job->values_tmp;
@@ -277,7 +280,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.n = (uint32_t)job->n;
     split.flip = job->flip;
     split.float_mask = job->float_mask;
-    split.by_value = job->by_value;
+    split.most_values = job->most_values;
     split.header = (struct split_header *)(scratch + layout->split);
     if constexpr (sizeof(KEY) >= 4) {
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
@@ -299,10 +302,13 @@ template <typename KEY> static bool is_counted(const struct cuda_queue *queue, c
     return args->n >= SHORTS_MIN && args->n <= UINT32_MAX && queue->shared_nbytes >= SHORTS_SHARED_NBYTES;
 }
 
-/* Is it worth while to look whether there are few values? Keys alone are what they are when all their bits are known. */
-template <typename KEY> static bool is_by_value(const struct cuda_queue *queue, const struct sort_args *args) {
-    if (!args->keys_out || args->values_out || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
-    return sizeof(KEY) >= 4 && args->n >= VALUES_MIN && (uint32_t)queue->shared_nbytes >= value_table_nbytes(sizeof(KEY)) + 4096;
+/* How many values are few; 0 if it is not worth while to look. Keys are what they are when all their bits are known. What is with them is
+ * moved by the ranks of their values: in one pass. */
+template <typename KEY> static uint32_t few_values(const struct cuda_queue *queue, const struct sort_args *args) {
+    if (sizeof(KEY) < 4 || args->hi_bit - args->lo_bit != sizeof(KEY) * 8 || args->n < VALUES_MIN) return 0;
+    if ((uint32_t)queue->shared_nbytes < value_table_nbytes(sizeof(KEY)) + 4096) return 0;
+    if (!args->values_out) return VALUES_MAX;
+    return queue->arch >= 90 && queue->arch < 120 ? SORT_DIGITS : 0; /* where a table has room beside a tile, twice a multiprocessor */
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
@@ -327,7 +333,7 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_scratch(&job, args, &layout, scratch);
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     set_tiles(&job, queue, sizeof(KEY), word);
-    job.by_value = is_by_value<KEY>(queue, args);
+    job.most_values = few_values<KEY>(queue, args);
 
     cudaError_t error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
     if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);

@@ -1,10 +1,11 @@
-/* sort_few.cuh: keys alone of few values: they are counted by value, and the output is written from the counts.
+/* sort_few.cuh: keys of few values: they are counted by value, and of keys alone the output is written from the counts.
  *
  *     sample    a key a thread: do they repeat enough?
  *     count     each CTA enters every value that it meets in a table, and counts it there
  *     merge     the tables of all CTAs into one
  *     plan      the last CTA sorts the values; their counts say where each one's run begins
- *     fill      by the kernel that would have done the passes (sort_pass.cuh)
+ *     fill      by the kernel that would have done the passes (sort_pass.cuh), which if there is something with the keys are passes by the
+ *               ranks of their values (sort_ranked_values.cuh)
  *
  * The sample only says whether to try. What it has missed is entered like any other value; and a CTA whose table is full, or which meets
  * new values when it should know them all, counts its keys by their digits, as if nothing had been tried (sort_histogram.cuh). If one does,
@@ -19,6 +20,7 @@
 #define UPSWEEP_CUDA_SORT_FEW_CUH
 
 #include "sort_fill.cuh"
+#include "sort_ranked_values.cuh"
 #include "sort_read.cuh"
 
 enum {
@@ -27,7 +29,7 @@ enum {
     VALUE_EARLY_KEYS = 32, /* of a thread; of few values, a CTA knows most by then, */
     VALUES_LATE = 32,      /* and will meet few others */
     VALUE_LOOK_KEYS = 256, /* of a thread, after which it looks whether another CTA has given up */
-    VALUES_MAX = 4096,     /* that are sorted */
+    VALUES_MAX = 4096,     /* that are sorted, at most */
 };
 
 /* Shared memory of a CTA, dynamic: its table. */
@@ -53,9 +55,16 @@ template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const 
     return keys[threadIdx.x * n / VALUE_SAMPLE];
 }
 
-/* Do the keys look like some 3000 values, or fewer? Of so many a sample has five times as many that occur once as occur twice; of keys that
- * are spread more, or whose frequencies have a long tail, more. s_counts [VALUE_SLOTS]: zero, and will be again. All threads call it. */
-template <typename KEY> static __device__ __forceinline__ bool sample_has_few_values(const KEY *keys, uint64_t n, uint32_t *s_counts) {
+/* Are keys of some 3000 values, or fewer, if so many of a sample occur once, and so many are one of two? Of so many values five times as
+ * many occur once as occur twice; of keys that are spread more, or whose frequencies have a long tail, more. */
+static __device__ __forceinline__ bool are_few_values(int nonce, int ntwice) { return 2 * nonce <= 5 * ntwice + VALUE_SAMPLE / 128; }
+
+/* And of some 350 values, or fewer? */
+static __device__ __forceinline__ bool are_very_few_values(int nonce, int ntwice) { return 3 * nonce <= ntwice + VALUE_SAMPLE / 128; }
+
+/* Do the keys look like few values? most: how many that are. s_counts [VALUE_SLOTS]: zero, and will be again. All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ bool sample_has_few_values(const KEY *keys, uint64_t n, uint32_t most, uint32_t *s_counts) {
     uint32_t *counter = &s_counts[value_slot((KEY)(sampled_key(keys, n) ^ keys[0]))];
     atomicAdd(counter, 1);
     __syncthreads(); /* all counts */
@@ -63,7 +72,7 @@ template <typename KEY> static __device__ __forceinline__ bool sample_has_few_va
     const int nonce = __syncthreads_count(count == 1), ntwice = __syncthreads_count(count == 2); /* each of these by two threads */
     *counter = 0;
     __syncthreads(); /* zeroes before counts */
-    return 2 * nonce <= 5 * ntwice + VALUE_SAMPLE / 128;
+    return most > SORT_DIGITS ? are_few_values(nonce, ntwice) : are_very_few_values(nonce, ntwice);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
@@ -180,7 +189,7 @@ static __device__ __forceinline__ bool count_by_value(const struct sort_job &job
     if (threadIdx.x == 0) s.full = s.nlate = 0;
     __syncthreads(); /* zeroes before counts */
     const struct value_counts<KEY> counts = { keys[0], s_values, s_counts, s, &job.header->values.incomplete, nseen };
-    bool few = sample_has_few_values(keys, job.n, s_counts);
+    bool few = sample_has_few_values(keys, job.n, job.most_values, s_counts);
     if (few) {
         for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) s_values[i] = 0;
         __syncthreads(); /* zeroes before values */
@@ -235,6 +244,17 @@ template <typename KEY> static __device__ __forceinline__ void sort_values(const
     }
 }
 
+/* Of keys with something beside them: do the values differ in more than one digit? All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ bool differ_in_digits(const struct sort_job &job, const struct counted_values<KEY> &values, uint32_t n) {
+    uint32_t ndigits = 0;
+    for (uint32_t pass = 0; pass < job.npasses; pass++) {
+        const KEY varies = threadIdx.x < n ? values.images[threadIdx.x] ^ values.images[0] : (KEY)0;
+        ndigits += __syncthreads_or(digit_of(varies, job.shift[pass], job.mask[pass]) != 0) != 0;
+    }
+    return ndigits > 1;
+}
+
 /* Writes the first n values, sorted, and where the run of each begins. Four a thread. s_sums [warps]. */
 template <typename KEY>
 static __device__ __forceinline__ void write_values(const struct sort_job &job, const struct counted_values<KEY> &values, uint32_t n,
@@ -263,8 +283,9 @@ static __device__ __forceinline__ void write_values(const struct sort_job &job, 
     if (threadIdx.x == 0) all->nvalues = n;
 }
 
-/* The last CTA calls it, having seen all that the others did: plans the output if all keys are counted by value; if not, sees to it that
- * all are counted by their digits, and returns false. All threads call it. */
+/* The last CTA calls it, having seen all that the others did: plans the output if all keys are counted by value; if not, or if there is
+ * something with the keys, sees to it that all are counted by their digits, or by the ranks of their values, and returns false. All threads
+ * call it. */
 template <typename KEY>
 static __device__ bool plan_values(const struct sort_job &job, unsigned char *s_memory, struct value_desk &s, uint64_t *s_sums) {
     constexpr uint32_t EACH = VALUE_SLOTS / VALUE_SAMPLE;
@@ -285,17 +306,19 @@ static __device__ bool plan_values(const struct sort_job &job, unsigned char *s_
     }
     __syncthreads(); /* all values */
     const uint32_t n = s.nvalues;
-    if (n <= VALUES_MAX) {
+    const bool few = n <= job.most_values && (!job.has_values || differ_in_digits(job, values, n)); /* else a pass by that digit does */
+    if (few) {
         uint32_t nplaces = 1;
         while (nplaces < n) nplaces *= 2;
         for (uint32_t i = n + threadIdx.x; i < nplaces; i += VALUE_SAMPLE) values.set(i, (KEY) ~(KEY)0, 0);
         __syncthreads(); /* all places */
         sort_values(values, nplaces);
         write_values(job, values, n, s_sums);
-        return true;
+        if (!job.has_values) return true;
+        if (threadIdx.x < n) job.header->base[0][0][threadIdx.x] = values.counts[threadIdx.x]; /* the digit is the rank */
     }
     for (uint32_t k = 0; k < EACH; k++) {
-        if (counts[k]) add_digits<KEY>(job, (KEY)__ldcg(&all->key[k * VALUE_SAMPLE + threadIdx.x]) ^ first, counts[k]);
+        if (!few && counts[k]) add_digits<KEY>(job, (KEY)__ldcg(&all->key[k * VALUE_SAMPLE + threadIdx.x]) ^ first, counts[k]);
     }
     __threadfence(); /* these counts before the sums of them */
     __syncthreads();

@@ -29,14 +29,15 @@ struct fused_desk {
     uint32_t turn;
 };
 
-/* One CTA calls it: tells the kernels behind how it went, and hands the turn over. Nothing fits: all buckets are empty. end: of thread t's
- * bucket. */
+/* One CTA calls it: tells the kernels behind how it went, and hands the turn over. Nothing fits: all buckets are empty. start, total: of
+ * thread t's bucket. */
 static __device__ __forceinline__ void announce_split(const struct fused_job &job, uint32_t turn, uint32_t ndigits, bool fits,
-                                                      uint32_t end) {
-    const uint32_t digit = threadIdx.x;
+                                                      uint32_t start, uint32_t total) {
+    const uint32_t digit = threadIdx.x, end = start + total;
+    const enum split_fit how = fits ? ALL_FIT : how_not_to_split(job.split, total);
     struct split_header *header = job.split.header;
     if (digit == 0) {
-        header->too_big = fits ? ALL_FIT : NOT_SPLIT;
+        header->too_big = how;
         header->start[0] = 0;
         header->sampled.nbuckets = 0;
     }
@@ -119,11 +120,10 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     const uint32_t bucket_start = await_totals(&total, my_total, digit < ndigits, split.n, s.sums);
     if (digit < ndigits) s.base[digit] = bucket_start + before - place;
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in runs, and each run has its place */
-    if (blockIdx.x == 0) announce_split(job, s.turn, ndigits, fits, bucket_start + total);
+    if (blockIdx.x == 0) announce_split(job, s.turn, ndigits, fits, bucket_start, total);
     if (!fits) {
         if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
-            if (split.n <= sampled_max(sizeof(KEY), sizeof(ITEM)) && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory))
-                return;
+            if (split.n <= SAMPLED_MAX && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
         }
         clear_stable(job.stable);
         return;

@@ -34,7 +34,7 @@ static __device__ __forceinline__ void announce_cells(const struct fused_cells_j
     const uint32_t t = threadIdx.x;
     struct split_header *header = job.split.header;
     if (t == 0) {
-        header->too_big = fits ? ALL_FIT : NOT_SPLIT;
+        header->too_big = fits ? ALL_FIT : PERHAPS_FEW;
         header->start[0] = 0;
         header->sampled.nbuckets = 0;
     }
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     if (blockIdx.x == 0) announce_cells(job, s.turn, fits, end);
     if (!fits) {
         if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
-            if (split.n <= sampled_max(sizeof(KEY), sizeof(ITEM))) {
+            if (split.n <= SAMPLED_MAX) {
 #pragma unroll
                 for (int row = 0; row < ROWS; row++) {
                     if (!enough && items.has(row))

@@ -7,13 +7,15 @@
  *     waits          until those add up to n, and copies its runs to where they belong
  *     one CTA        puts neighbouring parts together, to buckets for CTAs
  *
- * Many equal keys are a part by themselves, which is not moved: its place in the output is filled at once. So whatever the keys are, parts
- * are too big only if the sample has missed a frequent value, or if some cell's keys lie close together in it, at the scale of the cell.
- * Then nothing is moved, and the stable passes do the work. Cost: as sort_fused.cuh, and a sample sorted by each CTA, a search for each key
- * and two waits: 12 us more for 2^16 keys, 20 for 2^20. */
+ * Many equal keys are a part by themselves, which is not moved: its place in the output is filled at once; but items with an index are all
+ * different, unless most keys repeat so often that cells are told by the keys alone (sort_fused_repeats.cuh). So whatever the keys are,
+ * parts are too big only if the sample has missed a frequent value, or if some cell's keys lie close together in it, at the scale of the
+ * cell. Then nothing is moved, and the stable passes do the work. Cost: as sort_fused.cuh, and a sample sorted by each CTA, a search for
+ * each key and two waits: 12 us more for 2^16 keys, 20 for 2^20. */
 #ifndef UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
 
+#include "sort_fused_repeats.cuh"
 #include "sort_partition.cuh"
 #include "sort_sample.cuh"
 #include "sort_totals.cuh"
@@ -36,7 +38,7 @@ template <typename ITEM> struct sample_desk {
 };
 
 /* Of a launch with ROWS rows: whether it can come to this; items of the sample a thread; shared memory for a tile of so many items. The
- * more keys, the smaller the part of them that makes a frequent key too frequent for a bucket; items with indices are all different. */
+ * more keys, the smaller the part of them that makes a frequent key too frequent for a bucket. */
 template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
     static constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY), EVER = ROWS <= 8;
     static constexpr int PER = ROWS * sizeof(ITEM) > 32 && ALONE ? 2 : 1;
@@ -44,7 +46,13 @@ template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
     static __host__ __device__ __forceinline__ uint32_t tile_nbytes(uint32_t tile_items) { return tile_items * (uint32_t)sizeof(ITEM); }
     static __host__ __device__ __forceinline__ uint32_t shared_nbytes(uint32_t tile_items) {
         const uint32_t sample = FUSED_THREADS * PER * (uint32_t)sizeof(ITEM), numbers = tile_items * (uint32_t)sizeof(uint16_t);
-        return tile_nbytes(tile_items) + (uint32_t)sizeof(struct sample_desk<ITEM>) + (sample > numbers ? sample : numbers);
+        const uint32_t repeats = ALONE ? 0 : (uint32_t)sizeof(struct repeats_desk<KEY>) + tile_items;
+        return tile_nbytes(tile_items) + (uint32_t)sizeof(struct sample_desk<ITEM>) + (sample > numbers ? sample : numbers) + repeats;
+    }
+
+    /* Of items with an index. */
+    static __device__ __forceinline__ struct repeats_desk<KEY> &repeats_of(unsigned char *s_memory, uint32_t tile_items) {
+        return *(struct repeats_desk<KEY> *)(s_memory + shared_nbytes(tile_items) - sizeof(struct repeats_desk<KEY>) - tile_items);
     }
 };
 
@@ -64,10 +72,14 @@ static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const str
 }
 
 /* How thread t's cell t is divided, given the keys of all cells in s.count; false if there are not parts enough. */
-template <typename ITEM>
-static __device__ __forceinline__ bool divide_cell(const struct split_job &split, uint32_t total, struct sample_desk<ITEM> &s) {
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ bool divide_cell(const struct split_job &split, uint32_t total, struct sample_desk<ITEM> &s,
+                                                   struct repeats_desk<KEY> &repeats) {
+    constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY);
     const uint32_t cell = threadIdx.x, each = split.n / PARTS_ASKED + 1;
-    const bool equal = cell % 2, many = equal && total >= split.bucket_max / 4;
+    const bool equal = cell % 2;
+    bool many = equal && total >= split.bucket_max / 4;
+    if constexpr (!ALONE) many = number_repeat(repeats, many, s.sums[1]);
     const bool apart = many || (total > 0 && (!equal || s.count[cell - 1] == 0)); /* few equal keys go with those below them */
     const uint32_t nparts = !apart ? 0 : equal ? 1 : max((total + each / 2) / each, 1u), first = scan_threads(nparts, s.sums[0]);
     if (__syncthreads_or(first + nparts > PARTS)) return false;
@@ -76,7 +88,12 @@ static __device__ __forceinline__ bool divide_cell(const struct split_job &split
     const uint32_t top = (uint32_t)((equal ? s.tree.splitter[cell / 2] : low) >> (sizeof(ITEM) * 8 - 32));
     const uint32_t step = nparts > 1 ? (uint32_t)(width >> (sizeof(ITEM) * 8 - 32)) / nparts : 0;
     for (uint32_t i = 0; i < nparts; i++) s.range[first + i] = (uint8_t)((top + step * i) >> (32 - RANGE_BITS));
-    if (many) {
+    if (many && !ALONE) {
+        const uint32_t i = repeats.of_cell[cell];
+        repeats.part[i] = (uint16_t)first;
+        repeats.key[i] = item_order<KEY, ITEM>(split).key_of(s.tree.splitter[cell / 2]);
+        s.done[first] = true;
+    } else if (many) {
         const uint32_t i = atomicAdd(&s.ndone, 1);
         s.done_parts[i] = (uint16_t)first;
         s.done_cells[i] = (uint16_t)cell;
@@ -125,27 +142,35 @@ static __device__ __forceinline__ void fill_parts(const struct split_job &split,
     }
 }
 
-/* The sample, the same in all CTAs, and the tree. A barrier must follow. */
+/* The sample, the same in all CTAs, sorted. A barrier must follow. */
 template <typename KEY, int PER, typename ITEM>
-static __device__ __forceinline__ void make_tree(const struct split_job &split, struct sample_desk<ITEM> &s, ITEM *s_sample) {
-    constexpr uint32_t SPLITTERS = splitter_tree<ITEM, FUSED_THREADS>::SPLITTERS;
+static __device__ __forceinline__ void sort_drawn(const struct split_job &split, ITEM *s_sample) {
     ITEM sample[PER];
     draw_sample<KEY>(sample, split);
     sort_sample<FUSED_THREADS>(sample, s_sample);
-    __syncthreads(); /* the sample is sorted */
+}
+
+/* Its tree, of what the mask leaves of it. A barrier must follow. */
+template <int PER, typename ITEM> static __device__ __forceinline__ void make_tree(struct sample_desk<ITEM> &s, ITEM *s_sample, ITEM mask) {
+    constexpr uint32_t SPLITTERS = splitter_tree<ITEM, FUSED_THREADS>::SPLITTERS;
+    if (mask != (ITEM) ~(ITEM)0) {
+        s_sample[sample_at(threadIdx.x)] &= mask;
+        __syncthreads(); /* the keys alone */
+    }
     if (threadIdx.x < SPLITTERS) s.tree.set(threadIdx.x, choose_splitter<2 * PER>(s_sample, threadIdx.x, SPLITTERS));
 }
 
 /* Counts the tile by cells, and notes each item's. */
 template <typename ITEM>
-static __device__ __forceinline__ void count_by_cell(const ITEM *s_tile, uint32_t count, struct sample_desk<ITEM> &s, uint16_t *s_numbers) {
+static __device__ __forceinline__ void count_by_cell(const ITEM *s_tile, uint32_t count, struct sample_desk<ITEM> &s, uint16_t *s_numbers,
+                                                     ITEM mask) {
     constexpr int TOGETHER = sizeof(ITEM) == 8 ? 2 : 4;
 #pragma unroll 1
     for (uint32_t first = threadIdx.x; first < count; first += TOGETHER * FUSED_THREADS) {
         ITEM items[TOGETHER];
         uint32_t cells[TOGETHER];
 #pragma unroll
-        for (int k = 0; k < TOGETHER; k++) items[k] = s_tile[min(first + k * FUSED_THREADS, count - 1)];
+        for (int k = 0; k < TOGETHER; k++) items[k] = s_tile[min(first + k * FUSED_THREADS, count - 1)] & mask;
         s.tree.find_cells(cells, items);
 #pragma unroll
         for (int k = 0; k < TOGETHER; k++) {
@@ -156,10 +181,13 @@ static __device__ __forceinline__ void count_by_cell(const ITEM *s_tile, uint32_
     }
 }
 
-/* Counts the tile by parts, and notes each item's in place of its cell; a rank is how many of its part were counted before it. */
-template <int ROWS, typename ITEM>
-static __device__ __forceinline__ void count_by_part(struct packed_ranks<ROWS> &ranks, const ITEM *s_tile, uint32_t count,
-                                                     struct sample_desk<ITEM> &s, uint16_t *s_numbers) {
+/* Counts the tile by parts, and notes each item's in place of its cell; a rank is how many of its part were counted before it. Of frequent
+ * keys with an index notes at their places which they are, instead. */
+template <int ROWS, typename KEY, typename ITEM>
+static __device__ __forceinline__ void count_by_part(struct packed_ranks<ROWS> &ranks, const struct split_job &split, const ITEM *s_tile,
+                                                     uint32_t count, struct sample_desk<ITEM> &s, uint16_t *s_numbers,
+                                                     struct repeats_desk<KEY> &repeats) {
+    const struct item_order<KEY, ITEM> order(split);
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         const uint32_t i = row * FUSED_THREADS + threadIdx.x;
@@ -167,7 +195,9 @@ static __device__ __forceinline__ void count_by_part(struct packed_ranks<ROWS> &
         const uint32_t cell = s_numbers[i];
         const uint32_t number = s.cells[cell].part_of((ITEM)(s_tile[i] - s.tree.low_of(cell))), part = number & ~PART_IS_DONE;
         s_numbers[i] = (uint16_t)number;
-        if (number & PART_IS_DONE)
+        if (number & PART_IS_DONE && order.INDEXED)
+            repeats.at()[order.index_of(s_tile[i]) - blockIdx.x * split.tile_items] = repeats.of_cell[cell];
+        else if (number & PART_IS_DONE)
             atomicAdd(&s.count[part], 1);
         else
             ranks.set(row, atomicAdd(&s.count[part], 1));
@@ -214,7 +244,12 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     ITEM *s_tile = (ITEM *)s_memory;
     struct sample_desk<ITEM> &s = *(struct sample_desk<ITEM> *)(s_memory + SHAPE::tile_nbytes(split.tile_items));
     uint16_t *s_numbers = (uint16_t *)(&s + 1); /* each item's cell, then its part: where the sample was */
-    const uint32_t t = threadIdx.x;
+    struct repeats_desk<KEY> &repeats = SHAPE::repeats_of(s_memory, split.tile_items); /* not there of keys alone */
+    const uint32_t t = threadIdx.x, rows = split.tile_items / FUSED_THREADS;
+    if constexpr (!SHAPE::ALONE) {
+        for (uint32_t i = t; i < split.tile_items; i += FUSED_THREADS) repeats.at()[i] = REPEATS_MAX;
+        if (t <= REPEATS_MAX) repeats.base[t] = 0;
+    }
     s.count[t] = 0;
     s.done[t] = false;
     s.range[t] = 0;
@@ -222,16 +257,24 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
         s.turn = totals->turn;
         s.largest = s.ndone = 0;
     }
-    make_tree<KEY, SHAPE::PER>(split, s, (ITEM *)(&s + 1));
+    ITEM *s_sample = (ITEM *)(&s + 1), mask = (ITEM) ~(ITEM)0; /* what of an item tells its cell: if keys repeat often, these */
+    sort_drawn<KEY, SHAPE::PER>(split, s_sample);
+    __syncthreads(); /* the sample is sorted */
+    if constexpr (!SHAPE::ALONE) {
+        const struct sampled_keys keys(split, s_sample);
+        if (!keys.pays) return false;
+        if (keys.often) mask <<= 32;
+    }
+    make_tree<SHAPE::PER>(s, s_sample, mask);
     __syncthreads(); /* the tree, and zeroes before counts; whoever adds to the totals has read the turn; nobody needs the sample */
-    count_by_cell(s_tile, count, s, s_numbers);
+    count_by_cell(s_tile, count, s, s_numbers, mask);
     __syncthreads(); /* all counts by cells */
     uint32_t *my_total = totals->of(s.turn, t), total;
     if (s.count[t]) atomicAdd(my_total, s.count[t]);
     await_totals(&total, my_total, true, split.n, s.sums);
     s.count[t] = total;
     __syncthreads(); /* all totals; s.sums may be used again */
-    const bool enough = divide_cell(split, total, s);
+    const bool enough = divide_cell<KEY>(split, total, s, repeats);
     __syncthreads(); /* all cells are divided */
     s.count[t] = 0;
     if (!enough) {
@@ -241,8 +284,16 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     __syncthreads(); /* zeroes before counts */
 
     struct packed_ranks<ROWS> ranks = {};
-    count_by_part(ranks, s_tile, count, s, s_numbers);
-    __syncthreads(); /* all counts by parts */
+    count_by_part(ranks, split, s_tile, count, s, s_numbers, repeats);
+    __syncthreads(); /* all counts by parts; all frequent keys are noted */
+    struct packed_ranks<ROWS> repeat_ranks = {};
+    if (!SHAPE::ALONE && repeats.n) {
+        rank_repeats(repeat_ranks, repeats, rows);
+        __syncthreads(); /* all ranks */
+        sum_repeats(split, repeats, s.count);
+        __threadfence(); /* the CTA's row before what it adds to the totals */
+        __syncthreads(); /* all counts */
+    }
     my_total = totals->of(s.turn, FUSED_THREADS + t);
     const uint32_t here = s.count[t], before = here ? atomicAdd(my_total, here) : 0, nmoved = s.done[t] ? 0 : here;
     const uint32_t place = scan_threads(nmoved, s.sums[0]);
@@ -251,7 +302,7 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     __syncthreads(); /* all places */
     bring_into_runs(ranks, s_tile, count, s, s_numbers);
     const uint32_t start = await_totals(&total, my_total, true, split.n, s.sums);
-    s.base[t] = start + before - (s.done[t] ? 0 : place);
+    s.base[t] = start + (s.done[t] ? (SHAPE::ALONE ? before : 0) : before - place);
     const bool fits = !__syncthreads_or(total > split.bucket_max && !s.done[t]); /* also: the tile is in runs, and each has its place */
     if (blockIdx.x == 0) totals->hand_over(s.turn);
     if (!fits) return false;
@@ -259,7 +310,15 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     ITEM *dst = (ITEM *)split.tmp;
 #pragma unroll 4
     for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) put_item<!SHAPE::ALONE>(split, dst, s.base[s_numbers[i]] + i, s_tile[i]);
-    if constexpr (SHAPE::ALONE) fill_parts<KEY>(split, s);
+    if constexpr (SHAPE::ALONE) {
+        fill_parts<KEY>(split, s);
+    } else if (repeats.n) {
+        __threadfence(); /* having seen all totals, see all rows */
+        if (t < repeats.n) atomicAdd(&repeats.base[t], s.base[repeats.part[t]]);
+        add_rows(split, repeats);
+        __syncthreads(); /* all places */
+        put_repeats(split, repeat_ranks, repeats, rows, blockIdx.x * split.tile_items);
+    }
     return true;
 }
 

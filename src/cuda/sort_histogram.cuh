@@ -117,7 +117,8 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     __shared__ uint32_t s_live;
     __shared__ bool s_last;
     wait_for_predecessor();
-    if (job.only_if && *job.only_if != NOT_SPLIT) return;
+    if (!is_for_passes(job)) return;
+    const bool perhaps_few = job.most_values && (!job.only_if || *job.only_if == PERHAPS_FEW);
     if (threadIdx.x == 0) s_live = 0;
     /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (uint64_t)job.state_rows * SORT_DIGITS;
@@ -125,7 +126,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
         job.states[0][i] = 0;
     }
     bool counted = false;
-    if constexpr (sizeof(KEY) >= 4) counted = job.by_value && count_by_value<KEY>(job, s_memory, s_values);
+    if constexpr (sizeof(KEY) >= 4) counted = perhaps_few && count_by_value<KEY>(job, s_memory, s_values);
     if (!counted) count_digits<KEY>(job, (uint32_t *)s_memory);
     __threadfence(); /* this thread's counts before the CTA is counted as done */
     __syncthreads();
@@ -135,7 +136,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
 
     __threadfence(); /* having seen the others done, see their counts */
     if constexpr (sizeof(KEY) >= 4) {
-        if (job.by_value && plan_values<KEY>(job, s_memory, s_values, s_sums)) return;
+        if (perhaps_few && plan_values<KEY>(job, s_memory, s_values, s_sums)) return;
     }
     for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
     if (threadIdx.x == 0) write_plan(job, s_live);

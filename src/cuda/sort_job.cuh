@@ -47,9 +47,9 @@ struct sort_header {
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
-/* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it; some, or all that there is, are
- * split further; or they are there already, and have not been counted before (sort_slots.cuh). */
-enum split_fit { ALL_FIT, NOT_SPLIT, SOME_TOO_BIG, ALL_TOO_BIG, IN_SLOTS };
+/* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it, or what these do if there are few
+ * values; some, or all that there is, are split further; or they are there already, and have not been counted before (sort_slots.cuh). */
+enum split_fit { ALL_FIT, NOT_SPLIT, PERHAPS_FEW, SOME_TOO_BIG, ALL_TOO_BIG, IN_SLOTS };
 
 struct sort_job {
     const void *keys_in;
@@ -68,9 +68,9 @@ struct sort_job {
     bool drop_keys;            /* argsort: the last pass writes no keys */
     bool in_place;             /* keys or values: the first pass must not write to `out` */
     bool all_in_place;         /* with no live pass there is nothing to move */
-    bool by_value;             /* if there are few values, keys are counted by value, and not moved */
+    uint32_t most_values;      /* if there are so few, keys alone are counted by value, and not moved; others are sorted by its rank */
 
-    const uint32_t *only_if;   /* NULL, or a word that is not NOT_SPLIT if the sort is done in another way */
+    const uint32_t *only_if;   /* NULL, or an enum split_fit */
     uint32_t histogram_copies; /* of each counter, in the histogram kernel: a power of two, at most 32 */
     struct sort_header *header;
     uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */
@@ -84,6 +84,11 @@ struct sort_job {
 static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static inline uint32_t max_u32(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* Are stable passes to do it? */
+static __device__ __forceinline__ bool is_for_passes(const struct sort_job &job) {
+    return !job.only_if || *job.only_if == NOT_SPLIT || *job.only_if == PERHAPS_FEW;
+}
 
 static __device__ __forceinline__ const void *buffer_at(uint32_t which, const void *in, const void *out, const void *tmp) {
     return which == BUFFER_IN ? in : which == BUFFER_OUT ? out : tmp;
@@ -103,6 +108,11 @@ template <typename KEY> struct key_order {
     __device__ __forceinline__ explicit key_order(const JOB &job) : flip((KEY)job.flip), float_mask((KEY)job.float_mask) {}
 
     __device__ __forceinline__ KEY image(KEY key) const { return (KEY)(key ^ (sign_mask(key) & float_mask) ^ flip); }
+
+    template <int N> __device__ __forceinline__ void make_images(KEY (&keys)[N]) const {
+#pragma unroll
+        for (int i = 0; i < N; i++) keys[i] = image(keys[i]);
+    }
 
     __device__ __forceinline__ KEY key_of_image(KEY image) const {
         const KEY key = (KEY)(image ^ flip);

@@ -5,7 +5,8 @@
  * That makes the wait safe without all CTAs being resident at once. Where few keys are sorted, launches are what a sort costs, and where it
  * is found that this sort need not be done at all (sort_split.cuh), there is only one launch to be in vain.
  *
- * Keys that have been counted by value are not moved, but written anew (sort_few.cuh).
+ * Keys alone that have been counted by value are not moved, but written anew (sort_few.cuh); others are sorted by the ranks of their values
+ * (sort_ranked_values.cuh).
  *
  * The counts of a look-back have 30 bits, so more keys than fit are taken in portions, each with a look-back of its own.
  * Cost: keys and values read once and written once a pass.
@@ -14,6 +15,7 @@
 #define UPSWEEP_CUDA_SORT_PASS_CUH
 
 #include "sort_few.cuh"
+#include "sort_ranked_values.cuh"
 #include "sort_tile.cuh"
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------------------ */
@@ -106,17 +108,9 @@ template <typename KEY> static __device__ __forceinline__ void draw_ticket(const
     desk.starts = {job.header->base, desk.run.pass, portion, portion_tile == job.portion_tiles - 1};
 }
 
-template <typename KEY, int VALUE_NBYTES>
-__global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(const __grid_constant__ struct sort_job job) {
-    wait_for_predecessor();
-    if (job.only_if && *job.only_if != NOT_SPLIT) return;
-    if constexpr (VALUE_NBYTES == 0 && sizeof(KEY) >= 4) {
-        if (job.by_value && job.header->values.nvalues) return fill_values<SORT_THREADS, KEY>(job);
-    }
-
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ struct digit_sums s_sums;
-    __shared__ struct pass_desk<KEY> s_desk;
+/* All passes. SORT: sorts the tile at hand, s_desk.tile. */
+template <typename KEY, int VALUE_NBYTES, typename SORT>
+static __device__ __forceinline__ void do_passes(const struct sort_job &job, struct pass_desk<KEY> &s_desk, const SORT &sort) {
     if (threadIdx.x == 0) {
         s_desk.nruns = job.header->nruns;
         s_desk.finished = s_desk.waited_for = 0;
@@ -127,14 +121,40 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
         if (s_desk.ticket / job.ntiles >= s_desk.nruns) return;
         if (s_desk.run.sorts) {
             clear_states(job.states[(s_desk.round + 1) % 2], job.state_rows, s_desk.portion_tile, tiles_of_portion(job, s_desk.portion));
-            sort_one_tile<KEY, VALUE_NBYTES, sort_rows(sizeof(KEY), VALUE_NBYTES)>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory,
-                                                                                   s_sums);
+            sort();
         } else {
             copy_tile<KEY, VALUE_NBYTES>(job, s_desk.tile);
         }
         __syncthreads(); /* the tile is written; and nobody needs the shared memory any more */
         if (threadIdx.x == 0) s_desk.finished++;
     }
+}
+
+/* Dynamic shared memory: a tile; before it, if keys with something may be sorted by the ranks of their values, a table of these. */
+template <typename KEY, int VALUE_NBYTES>
+__global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(const __grid_constant__ struct sort_job job) {
+    constexpr int ROWS = sort_rows(sizeof(KEY), VALUE_NBYTES);
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct digit_sums s_sums;
+    __shared__ struct pass_desk<KEY> s_desk;
+    wait_for_predecessor();
+    if (!is_for_passes(job)) return;
+    if constexpr (sizeof(KEY) >= 4) {
+        if (job.most_values && job.header->values.nvalues) {
+            if constexpr (VALUE_NBYTES == 0) {
+                fill_values<SORT_THREADS, KEY>(job);
+            } else {
+                const struct value_order<KEY> order(job, s_memory);
+                do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
+                    sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts,
+                                                                      s_memory + ranked_values_nbytes(sizeof(KEY)), s_sums, order);
+                });
+            }
+            return;
+        }
+    }
+    do_passes<KEY, VALUE_NBYTES>(
+        job, s_desk, [&] { sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums); });
 }
 
 #endif

@@ -103,7 +103,7 @@ struct split_job {
     uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
     uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
     uint32_t copies;           /* of each counter of the histogram kernel */
-    bool by_value;             /* if there are few values, the stable passes' kernels count them (sort_few.cuh) */
+    uint32_t most_values;      /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
     struct slots_plan slots;   /* the first attempt */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
     bool levels_first;         /* splitting further is quicker than stable passes, unless it takes many levels */
@@ -319,7 +319,8 @@ static __device__ __forceinline__ enum split_fit judge_fit(const struct split_jo
     const uint32_t nbig = news.nbig;
     if (!none && nbig == 0) return news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     none = none || job.cell_keys;
-    if (few || !job.deep.buckets || (!job.levels_first && (none || nbig > job.n / SPLIT_BIG_PART))) return NOT_SPLIT;
+    if (few) return PERHAPS_FEW;
+    if (!job.deep.buckets || (!job.levels_first && (none || nbig > job.n / SPLIT_BIG_PART))) return NOT_SPLIT;
     if (none && is_alike_far_down(job, s_keys)) return NOT_SPLIT; /* passes are quicker */
     return none ? ALL_TOO_BIG : SOME_TOO_BIG;
 }
@@ -355,7 +356,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     const struct bucket_counts<KEY, DIGITS> counts = {
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
-    const bool few = job.by_value && sample_has_few_values((const KEY *)job.in, job.n, s_words);
+    const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
     const bool in_vain = few || (job.slots.items && job.header->slots_full == SLOTS_IN_VAIN);
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));

@@ -340,7 +340,7 @@ static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_
     fused_totals *totals = (fused_totals *)((char *)queue->control + CUDA_CONTROL_FUSED);
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
     cell_totals *of_sample = (cell_totals *)((char *)queue->control + CUDA_CONTROL_SAMPLE);
-    const bool sampled = sample_shape<KEY, ITEM, ROWS>::EVER && split->n <= sampled_max(sizeof(KEY), sizeof(ITEM));
+    const bool sampled = sample_shape<KEY, ITEM, ROWS>::EVER && split->n <= SAMPLED_MAX;
     const uint32_t shared = sampled ? sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items) : tile;
     if (split->cell_keys) {
         const struct fused_cells_job job = {*split, of_cells, of_sample, stable};

@@ -107,23 +107,22 @@ struct tile_place {
     uint32_t tile;    /* this one's number */
 };
 
-/* Sorts one tile (sort_one_tile() below). FULL: it has all the items that a tile can have, which leaves nothing to be asked for each. */
-template <bool FULL, typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS>
+/* Sorts one tile (sort_one_tile() below). FULL: it has all the items that a tile can have, which leaves nothing to be asked for each.
+ * ORDER: a key_order, or what stands for it. */
+template <bool FULL, typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS, typename ORDER>
 static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &job, struct sort_tile<KEY> tile,
                                                          const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
-                                                         struct digit_sums &s) {
+                                                         struct digit_sums &s, const ORDER &order) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
     constexpr int TEAMS = SORT_THREADS / SORT_TEAM, LOADS = 40 / (VALUE_NBYTES ? VALUE_NBYTES : 4);
     if (FULL) tile.count = ROWS * SORT_THREADS;
     const uint32_t rows = FULL ? ROWS : job.rows, start = first_of_thread(rows);
     const struct team_items<FULL> items = items_of_team<FULL>(rows, tile.count);
-    const struct key_order<KEY> order(job);
     KEY images[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? tile.keys_src[start + row * SORT_TEAM] : (KEY)0;
     if constexpr (VALUE_NBYTES > 0) prefetch_values<WORD>(tile, threadIdx.x / 32 * 32 * rows, rows);
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
+    order.make_images(images);
 
     uint32_t *counters = (uint32_t *)s_memory, *team_counters = counters + threadIdx.x / SORT_TEAM * TEAM_WORDS;
     struct packed_ranks<ROWS> ranks;
@@ -187,10 +186,11 @@ template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS>
 static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile,
                                                      const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
                                                      struct digit_sums &s) {
+    const struct key_order<KEY> order(job);
     if (tile.count == ROWS * SORT_THREADS)
-        sort_rows_of_tile<true, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s);
+        sort_rows_of_tile<true, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
     else
-        sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s);
+        sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
 }
 
 #endif

@@ -51,7 +51,7 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 #define SORT_HISTOGRAM_MAX_COPIES  32
 #define SORT_HISTOGRAM_COUNTER_PAY 4
 
-/* Keys alone are counted by value if there are few (sort_few.cuh), of so many keys or more. */
+/* Keys are counted by value if there are few (sort_few.cuh), of so many keys or more. */
 #define VALUES_MIN ((1u << 20) + 1)
 
 #define SORT_GATHER_THREADS 256
@@ -87,11 +87,11 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
     return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
 }
 
-/* Up to so many keys, if they are skewed, are split by a sample (sort_fused_sample.cuh). Of more the stable passes are quicker, and of
- * items with indices, which are all different, so that no bucket is done by filling it. */
-static constexpr __host__ __device__ uint32_t sampled_max(int key_nbytes, int item_nbytes) {
-    return item_nbytes > key_nbytes ? 1u << 18 : 1u << 20;
-}
+/* Up to so many keys, if they are skewed, are split by a sample (sort_fused_sample.cuh). Of more the stable passes are quicker. */
+#define SAMPLED_MAX (1u << 20)
+
+/* Of more keys with something beside them, stable passes are quicker if there are only two digits to sort by, or some thousand values. */
+#define PASSES_PAY_MIN (1u << 18)
 
 /* Up to so many keys are sorted with their indices if only a digit of their bits is to be sorted by, for which one stable pass would do. */
 #define INDEXED_FEW_BITS_MAX (1u << 18)

@@ -1,5 +1,6 @@
-/* test_cuda_values.c: sorts of many keys alone of few values, which the GPU counts instead of moving, and where that ends: more values than
- * a table holds, those that a sample misses, those that only some blocks meet. Against the CPU backend. */
+/* test_cuda_values.c: sorts of many keys of few values, which the GPU counts instead of moving, or moves by the ranks of their values if
+ * something is with them, and where that ends: more values than a table holds, those that a sample misses, those that only some blocks
+ * meet. Against the CPU backend. */
 #include <stdio.h>
 
 #include "harness.h"
@@ -83,6 +84,53 @@ static void test_case(const struct values_case c) {
     free(got);
 }
 
+/* Pairs of such keys, and indices if value_nbytes is 0. In place: both. */
+static void test_pairs(const struct values_case c, size_t value_nbytes) {
+    const size_t key_nbytes = elem_size(c.type), keys_nbytes = c.n * key_nbytes, nbytes = c.n * (value_nbytes ? value_nbytes : 4);
+    case_begin("%s, n %llu, %llu values, others: %s, in place %d, descending %u, with %zu bytes", upsweep_type_name(c.type),
+               (unsigned long long)c.n, (unsigned long long)c.nvalues, odd_names[c.odd], (int)c.in_place, c.descending, value_nbytes);
+    const upsweep_order order = {.descending = c.descending};
+    unsigned char *keys = must_malloc(keys_nbytes), *values = must_malloc(nbytes), *got[2][2];
+    for (uint64_t i = 0; i < c.n; i++) elem_store(keys, i, c.type, make_key(&c, i));
+    rng_fill(&rng, values, nbytes);
+    for (int b = 0; b < 2; b++) {
+        upsweep_context *ctx = b ? cuda : cpu;
+        unsigned char *in = make_array(ctx, keys, keys_nbytes), *out = c.in_place ? in : make_array(ctx, keys, keys_nbytes);
+        unsigned char *values_in = make_array(ctx, values, nbytes), *values_out = c.in_place ? values_in : make_array(ctx, values, nbytes);
+        if (value_nbytes)
+            CHECK_OK(upsweep_sort_pairs(ctx, out, in, values_out, values_in, c.n, c.type, value_nbytes, &order));
+        else
+            CHECK_OK(upsweep_argsort(ctx, values_out, in, c.n, c.type, UPSWEEP_U32, &order));
+        got[b][0] = must_malloc(keys_nbytes);
+        got[b][1] = must_malloc(nbytes);
+        CHECK_OK(upsweep_download(ctx, got[b][0], out, keys_nbytes));
+        CHECK_OK(upsweep_download(ctx, got[b][1], values_out, nbytes));
+        upsweep_free(ctx, in);
+        upsweep_free(ctx, values_in);
+        if (!c.in_place) upsweep_free(ctx, out);
+        if (!c.in_place) upsweep_free(ctx, values_out);
+    }
+    CHECK_SAME(got[1][0], got[0][0], c.n, key_nbytes);
+    CHECK_SAME(got[1][1], got[0][1], nbytes / 4, 4);
+    for (int i = 0; i < 4; i++) free(got[i / 2][i % 2]);
+    free(keys);
+    free(values);
+}
+
+/* Numbers of values around a digit's; of fewer keys, those that are too frequent for a bucket. */
+static void test_with_values(upsweep_type type, uint64_t n) {
+    static const uint64_t numbers[] = {1, 2, 5, 40, 255, 256, 257, 340};
+    static const size_t sizes[] = {4, 8, 0, 12, 4, 0};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const struct values_case c = {.type = type, .n = n, .nvalues = numbers[i], .in_place = i % 3 == 1, .descending = i % 2};
+        test_pairs(c, c.in_place && sizes[i % 6] == 0 ? 4 : sizes[i % 6]);
+    }
+    for (int odd = FIRST; odd < ODDS; odd++) {
+        const struct values_case c = {.type = type, .n = n, .nvalues = odd % 2 ? 1 : 50, .odd = (enum odd)odd, .in_place = odd % 3 == 0};
+        test_pairs(c, odd % 2 ? 4 : 8);
+    }
+}
+
 /* Values that are sorted in networks of all sizes; about as many as a table can hold, and more. */
 static void test_numbers(upsweep_type type, uint64_t n) {
     static const uint64_t numbers[] = {1, 2, 3, 5, 50, 256, 257, 2048, 3000, 4096, 4500, 10000};
@@ -111,6 +159,8 @@ static bool few_cases(void) {
     test_case((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 300});
     test_case((struct values_case){.type = UPSWEEP_I64, .n = (1 << 20) + 1, .nvalues = 5, .odd = MANY_MISSED});
     test_case((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 50, .odd = IN_A_STRETCH});
+    test_pairs((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 200}, 4);
+    test_pairs((struct values_case){.type = UPSWEEP_I32, .n = 20001, .nvalues = 5, .odd = MISSED}, 4);
     return true;
 }
 
@@ -131,7 +181,9 @@ int main(void) {
             for (size_t s = (size_t)t % 2; s < nsizes; s++) {
                 test_numbers(types[t], sizes[s]);
                 test_others(types[t], sizes[s]);
+                test_with_values(types[t], sizes[s]);
             }
+            for (uint64_t n = 16385; n < 1 << 20; n = 3 * n + 1) test_with_values(types[t], n);
         }
         upsweep_close(cuda);
     }
