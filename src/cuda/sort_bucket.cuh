@@ -135,14 +135,24 @@ static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&i
 template <typename ITEM> struct found_bucket {
     const ITEM *src;
     uint32_t from, n;
-    uint32_t before; /* the sum over all threads says where it goes in the output */
+    uint32_t start; /* where it goes in the output; or, in a slot, the bucket's number */
+    bool in_slot;
     uint32_t bits;
     bool bounded; /* no item is below `least`, and what is above it leaves so many bits; else they share them */
     ITEM least;
 };
 
-/* `before` of a bucket that starts there. */
-static __device__ __forceinline__ uint32_t known_start(uint32_t start) { return threadIdx.x == 0 ? start : 0; }
+/* Where a bucket goes in the output is the sum of this over all threads; in a slot, of the sizes of those before it: of other coarse
+ * buckets, and of its own. */
+template <typename ITEM>
+static __device__ __forceinline__ uint32_t items_before(const struct split_job &job, const struct found_bucket<ITEM> &found) {
+    if (!found.in_slot) return threadIdx.x == 0 ? found.start : 0;
+    const uint32_t coarse = found.start >> job.slots.fine_bits;
+    uint32_t sum = 0;
+    for (uint32_t i = threadIdx.x; i < coarse; i += blockDim.x) sum += job.header->coarse_size[i];
+    for (uint32_t i = (coarse << job.slots.fine_bits) + threadIdx.x; i < found.start; i += blockDim.x) sum += job.slots.size[i];
+    return sum;
+}
 
 /* Of floats: from where to where. An item's top 32 bits are between the bounds, both included. */
 template <typename ITEM> static __device__ __forceinline__ void bound_items(struct found_bucket<ITEM> *found, const uint32_t *bounds) {
@@ -180,7 +190,7 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     ITEM items[ROWS];
     const struct bucket_rows<SHAPE> rows(n);
     get_items(items, rows, job, found.src, found.from);
-    s.add_before(found.before);
+    s.add_before(items_before(job, found)); /* after the items have been asked for */
     if (threadIdx.x == 0) s.some_item = items[0];
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
@@ -255,7 +265,7 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++)
         items[row] = which.has(row) ? (ITEM)(get_item(job, found.src, found.from + start + row * SORT_TEAM) - least) : (ITEM)0;
-    s.add_before(found.before);
+    s.add_before(items_before(job, found));
     __syncthreads();                              /* all items are in registers, so that the bucket may be overwritten */
     const uint32_t lo_bit = job.bits.index_shift; /* what is below an index is not looked at */
     for (uint32_t shift = lo_bit; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
@@ -294,15 +304,6 @@ static __device__ __noinline__ void merge_bucket(const struct split_job &job, co
 
 /* ---- the kernels -------------------------------------------------------------------------------------------------------------- */
 
-/* Of a bucket in a slot: how many keys are in those before it, of other coarse buckets and of its own. */
-static __device__ __forceinline__ uint32_t keys_before(const struct split_job &job, uint32_t number) {
-    const uint32_t coarse = number >> job.slots.fine_bits;
-    uint32_t sum = 0;
-    for (uint32_t i = threadIdx.x; i < coarse; i += blockDim.x) sum += job.header->coarse_size[i];
-    for (uint32_t i = (coarse << job.slots.fine_bits) + threadIdx.x; i < number; i += blockDim.x) sum += job.slots.size[i];
-    return sum;
-}
-
 /* The buckets: one for each number; or, if some were too big, those that are on the list. */
 struct bucket_list {
     bool slots, listed;
@@ -316,17 +317,17 @@ struct bucket_list {
         if (listed) {
             const struct deep_bucket bucket = job.deep.buckets[number];
             const ITEM *src = (const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp);
-            return {src, bucket.start, bucket.n, known_start(bucket.start), bucket.depth, false, 0};
+            return {src, bucket.start, bucket.n, bucket.start, false, bucket.depth, false, 0};
         }
         const uint32_t bits = job.coarse_bits + job.fine_bits;
         if (slots) {
             const ITEM *area = (const ITEM *)job.slots.area;
-            return {area, number * job.slots.items, job.slots.size[number], keys_before(job, number), bits, false, 0};
+            return {area, number * job.slots.items, job.slots.size[number], number, true, bits, false, 0};
         }
         const uint32_t start = job.header->start[number], n = job.header->start[number + 1] - start;
         const ITEM *src = (const ITEM *)(job.coarse_bits ? job.second : job.tmp);
         struct found_bucket<ITEM> found = {
-            src, start, n, known_start(start), bits, false, 0
+            src, start, n, start, false, bits, false, 0
         };
         if (job.cell_keys && n > 0) bound_items(&found, job.header->cells.bound + number); /* those of empty buckets are not known */
         return found;

@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
         const uint32_t end = nsampled ? job.header->sampled.end[number] : job.header->start[number + 1];
         if (start < end) {
             struct found_bucket<ITEM> found = {
-                (const ITEM *)job.tmp, start, end - start, known_start(start), job.fine_bits, false, 0
+                (const ITEM *)job.tmp, start, end - start, start, false, job.fine_bits, false, 0
             };
             if (nsampled)
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);

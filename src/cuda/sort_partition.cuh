@@ -58,8 +58,8 @@ static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> 
 }
 
 /* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits; FEW:
- * for tiles that may have fewer rows. */
-template <bool SKEWED, bool FEW, int ROWS, typename KEY>
+ * for tiles that may have fewer rows; TOGETHER: all rows are under way at once, those that are not there, too, and add nothing. */
+template <bool SKEWED, bool FEW, bool TOGETHER = false, int ROWS, typename KEY>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                   uint32_t *s_counts, struct bit_digits digits) {
     uint32_t nlanes;
@@ -72,29 +72,10 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (FEW && row * 32 >= (int)items.n) break;
-        if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
-    }
-}
-
-/* Thread t owns digits t * PER_THREAD and following: turns their counts into places in the tile, reserves room in their buckets and returns
- * in base[] where a digit's keys go, less their place in the tile. */
-template <uint32_t PER_THREAD>
-static __device__ __forceinline__ void reserve_digits(uint32_t (&base)[PER_THREAD], uint32_t *s_places, uint32_t *cursors, uint32_t ndigits,
-                                                      uint32_t *s_sums) {
-    uint32_t count[PER_THREAD], sum = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) {
-        const uint32_t digit = threadIdx.x * PER_THREAD + i;
-        count[i] = digit < ndigits ? s_places[digit] : 0;
-        base[i] = count[i] ? atomicAdd(&cursors[digit], count[i]) : 0;
-        sum += count[i];
-    }
-    uint32_t place = scan_threads(sum, s_sums);
-#pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) {
-        if (threadIdx.x * PER_THREAD + i < ndigits) s_places[threadIdx.x * PER_THREAD + i] = place;
-        base[i] -= place;
-        place += count[i];
+        if (TOGETHER)
+            ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], items.has(row) ? 1 : 0));
+        else if (items.has(row))
+            ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
     }
 }
 
@@ -114,7 +95,56 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
     }
 }
 
-template <uint32_t NDIGITS> struct digit_partition { uint32_t places[NDIGITS], base[NDIGITS], sums[32]; };
+/* Shared memory. */
+template <uint32_t NDIGITS> struct digit_partition {
+    uint32_t counts[NDIGITS]; /* of each digit in the tile; then the places, of 16 bits, since packed words meet less in a bank */
+    uint32_t base[NDIGITS];   /* where a digit's items go, less their place in the tile */
+    uint32_t sums[32];
+
+    __device__ __forceinline__ uint16_t *places() { return (uint16_t *)counts; }
+};
+
+/* Thread t owns digits t * PER_THREAD and following: turns their counts into places in the tile, reserves room for them by the cursors, and
+ * returns in base[] where a digit's items go, less their place in the tile; and how far they go at most. */
+template <uint32_t PER_THREAD, uint32_t NDIGITS>
+static __device__ __forceinline__ uint32_t reserve_digits(uint32_t (&base)[PER_THREAD], struct digit_partition<NDIGITS> &s,
+                                                          uint32_t *cursors, uint32_t ndigits) {
+    uint32_t count[PER_THREAD], sum = 0, reach = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
+        const uint32_t digit = threadIdx.x * PER_THREAD + i;
+        count[i] = digit < ndigits ? s.counts[digit] : 0;
+        base[i] = count[i] ? atomicAdd(&cursors[digit], count[i]) : 0;
+        sum += count[i];
+    }
+    uint32_t place = scan_threads(sum, s.sums); /* also: all counts are in registers before places take their room */
+#pragma unroll
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
+        if (threadIdx.x * PER_THREAD + i < ndigits) s.places()[threadIdx.x * PER_THREAD + i] = (uint16_t)place;
+        reach = max(reach, base[i] + count[i]);
+        base[i] -= place;
+        place += count[i];
+    }
+    return reach;
+}
+
+/* Puts a thread's items into runs. Some places are asked for together, since no load may go before a store. */
+template <int ROWS, typename ITEM, typename DIGITS>
+static __device__ __forceinline__ void scatter_items(ITEM *s_tile, const ITEM (&items)[ROWS], struct warp_items which,
+                                                     const struct packed_ranks<ROWS> &ranks, const uint16_t *s_places,
+                                                     const DIGITS &digits) {
+    constexpr int TOGETHER = 4;
+#pragma unroll
+    for (int first = 0; first < ROWS; first += TOGETHER) {
+        uint32_t place[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) place[i] = s_places[digits.of(items[first + i])] + ranks.get(first + i);
+#pragma unroll
+        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) {
+            if (which.has(first + i)) s_tile[place[i]] = items[first + i];
+        }
+    }
+}
 
 /* A tile: its keys, the index of the first, their number; where the next key of each digit goes. */
 template <typename KEY> struct tile_of_partition {
@@ -127,10 +157,11 @@ template <typename KEY> struct tile_of_partition {
 template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, int ROWS, typename DIGITS, uint32_t NDIGITS>
 static __device__ __forceinline__ void partition_tile(const struct split_job &job, const struct tile_of_partition<KEY> &tile,
                                                       const DIGITS &digits, const struct key_order<KEY> &order, ITEM *dst,
-                                                      unsigned char *s_memory, struct digit_partition<NDIGITS> &s) {
+                                                      unsigned char *s_memory, struct digit_partition<NDIGITS> &s_partition) {
     constexpr uint32_t PER_THREAD = (NDIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
-    ITEM *s_tile = (ITEM *)s_memory;
-    for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += SPLIT_THREADS) s.places[digit] = 0;
+    ITEM *s_tile = hold_address((ITEM *)s_memory);
+    struct digit_partition<NDIGITS> &s = *hold_address(&s_partition);
+    for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += SPLIT_THREADS) s.counts[digit] = 0;
 
     const uint32_t warp = threadIdx.x / 32, rows = tile.rows, start = warp * 32 * rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, rows, tile.count);
@@ -145,16 +176,13 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
     for (int row = 0; row < ROWS; row++)
         images[row] =
             SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), tile.first + start + row * 32, job.bits.index_shift);
-    count_warp<SKEWED, false>(ranks, images, items, s.places, digits);
+    count_warp<SKEWED, false>(ranks, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
 
     uint32_t base[PER_THREAD];
-    reserve_digits(base, s.places, tile.cursors, digits.mask + 1, s.sums);
+    reserve_digits(base, s, tile.cursors, digits.mask + 1);
     __syncthreads(); /* all places */
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (items.has(row)) s_tile[s.places[digits.of(images[row])] + ranks.get(row)] = images[row];
-    }
+    scatter_items(s_tile, images, items, ranks, s.places(), digits);
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {
         if (threadIdx.x * PER_THREAD + i <= digits.mask) s.base[threadIdx.x * PER_THREAD + i] = base[i];

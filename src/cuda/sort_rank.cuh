@@ -30,16 +30,25 @@
 #define RANK_ONE   (1u << SORT_TEAM)
 #define RANK_LANES (RANK_ONE - 1)
 
+/* The same address in shared memory, held in a register: from sm_90 on the compiler would else ask the hardware, in each branch anew, where
+ * shared memory begins. */
+template <typename T> static __device__ __forceinline__ T *hold_address(T *s_pointer) {
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(s_pointer);
+    asm volatile("" : "+r"(address));
+    return (T *)__cvta_shared_to_generic(address);
+}
+
 /* The 32 * ROWS keys of a warp: which of them exist. Item (row, lane) is number row * 32 + lane. */
 struct warp_items {
     uint32_t n;
-    __device__ __forceinline__ bool has(uint32_t row) const { return row * 32 + threadIdx.x % 32 < n; }
+    int32_t left; /* from this lane's first on, so that no row's number need be added, and kept */
+    __device__ __forceinline__ bool has(int32_t row) const { return row * 32 < left; }
 };
 
 /* The warp with this number, of a tile with `count` items of which every warp takes `rows` rows: its items. */
 static __device__ __forceinline__ struct warp_items items_of_warp(uint32_t warp, uint32_t rows, uint32_t count) {
-    const uint32_t start = warp * 32 * rows;
-    return {count <= start ? 0 : min(count - start, 32 * rows)};
+    const uint32_t start = warp * 32 * rows, n = count <= start ? 0 : min(count - start, 32 * rows);
+    return {n, (int32_t)(n - threadIdx.x % 32)};
 }
 
 /* A team's items in a tile: `rows` rows, of which the last may be short. Item (row, lane) is number row * SORT_TEAM + lane. FULL: known to

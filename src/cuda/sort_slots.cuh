@@ -38,33 +38,6 @@ template <typename KEY> static __device__ __forceinline__ KEY *coarse_place(cons
     return (KEY *)job.slots.aside + (coarse * job.slots.aside_items + i - part);
 }
 
-/* Thread t owns digits t * PER_THREAD and following: turns their counts into places in the tile, and takes room in their slots; base[]:
- * where in its slot a digit's keys go, less their place in the tile. Returns how far they go at most. */
-template <uint32_t PER_THREAD>
-static __device__ __forceinline__ uint32_t take_room(uint32_t (&base)[PER_THREAD], uint32_t *s_places, uint32_t *cursors, uint32_t ndigits,
-                                                     uint32_t *s_sums) {
-    uint32_t count[PER_THREAD], sum = 0, reach = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) {
-        const uint32_t digit = threadIdx.x * PER_THREAD + i;
-        count[i] = digit < ndigits ? s_places[digit] : 0;
-        base[i] = count[i] ? atomicAdd(&cursors[digit], count[i]) : 0;
-        sum += count[i];
-    }
-    uint32_t place = scan_threads(sum, s_sums);
-#pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) {
-        if (threadIdx.x * PER_THREAD + i < ndigits) s_places[threadIdx.x * PER_THREAD + i] = place;
-        reach = max(reach, base[i] + count[i]);
-        base[i] -= place;
-        place += count[i];
-    }
-    return reach;
-}
-
-/* Shared memory. */
-template <uint32_t DIGITS> struct slots_desk { uint32_t places[DIGITS], base[DIGITS], sums[32]; };
-
 /* A tile: `count` keys from the `first` on, of the input or of a coarse bucket. */
 struct slots_tile {
     uint32_t coarse, first, count;
@@ -87,19 +60,19 @@ static __device__ __forceinline__ bool find_slots_tile(struct slots_tile *tile, 
     return tile->count > 0;
 }
 
-/* Its keys. */
-template <enum slots_step STEP, int ROWS, typename KEY>
-static __device__ __forceinline__ void load_slots_tile(KEY (&keys)[ROWS], const struct slots_tile &tile, struct warp_items items,
+/* Its keys, of rows FROM to TO. */
+template <enum slots_step STEP, int FROM, int TO, int ROWS, typename KEY>
+static __device__ __forceinline__ void load_slots_rows(KEY (&keys)[ROWS], const struct slots_tile &tile, struct warp_items items,
                                                        uint32_t start, const struct split_job &job) {
     const uint32_t first = tile.first + start;
     if (STEP == SLOTS_FINE && tile.first + tile.count > job.slots.coarse_items) { /* some of them lie aside */
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) keys[row] = items.has(row) ? *coarse_place<KEY>(job, tile.coarse, first + row * 32) : (KEY)0;
+        for (int row = FROM; row < TO; row++) keys[row] = items.has(row) ? *coarse_place<KEY>(job, tile.coarse, first + row * 32) : (KEY)0;
         return;
     }
     const KEY *src = (STEP == SLOTS_FINE ? (const KEY *)job.out + tile.coarse * job.slots.coarse_items : (const KEY *)job.in) + first;
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) keys[row] = items.has(row) ? src[row * 32] : (KEY)0;
+    for (int row = FROM; row < TO; row++) keys[row] = items.has(row) ? src[row * 32] : (KEY)0;
 }
 
 /* ---- looking ahead ----------------------------------------------------------------------------------------------------------- */
@@ -126,23 +99,31 @@ template <typename KEY> struct looked_counts {
     }
 };
 
-/* The CTAs that start first look at the sample which the histogram would look at: the same in all of them, and some keys of each thread. */
-template <typename KEY>
-static __device__ __forceinline__ bool slots_are_in_vain(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
-    const struct looked_counts<KEY> counts(job, s_counts);
-    counts.clear();
-    if (threadIdx.x == 0) *s_npairs = 0;
-    __syncthreads(); /* zeroes before counts */
-    uint32_t npairs = 0;
-    for (uint32_t i = threadIdx.x; i < SPLIT_HISTOGRAM_THREADS; i += blockDim.x)
-        npairs += counts.add(((const KEY *)job.in)[(uint64_t)i * job.n / SPLIT_HISTOGRAM_THREADS]);
-    npairs = sum_warp(npairs);
-    if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
-    __syncthreads(); /* all pairs */
-    if (*s_npairs < job.sample_limit) return false;
-    if (threadIdx.x == 0) job.header->slots_full = SLOTS_IN_VAIN;
-    return true;
-}
+/* The sample which the histogram would look at, the same in all CTAs: some of the keys each thread's. */
+template <typename KEY, int THREADS> struct slots_sample {
+    static constexpr int OF_THREAD = SPLIT_HISTOGRAM_THREADS / THREADS;
+    KEY keys[OF_THREAD];
+
+    __device__ __forceinline__ void load(const struct split_job &job) {
+#pragma unroll
+        for (int i = 0; i < OF_THREAD; i++)
+            keys[i] = ((const KEY *)job.in)[(uint64_t)(threadIdx.x + i * THREADS) * job.n / SPLIT_HISTOGRAM_THREADS];
+    }
+    /* Must some bucket be too big? All threads call it. */
+    __device__ __forceinline__ bool is_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) const {
+        const struct looked_counts<KEY> counts(job, s_counts);
+        counts.clear();
+        if (threadIdx.x == 0) *s_npairs = 0;
+        __syncthreads(); /* zeroes before counts */
+        uint32_t npairs = 0;
+#pragma unroll
+        for (int i = 0; i < OF_THREAD; i++) npairs += counts.add(keys[i]);
+        npairs = sum_warp(npairs);
+        if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
+        __syncthreads(); /* all pairs */
+        return *s_npairs >= job.sample_limit;
+    }
+};
 
 /* The pairs of keys in a bucket among many keys, of which those of this thread are counted; 16 bytes of neighbours at a time, which are no
  * pairs, as sorted keys are welcome. nloads: a power of two, in all. */
@@ -193,45 +174,52 @@ static __device__ __forceinline__ void look_ahead(const struct split_job &job, u
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
 
-/* All of a tile, unless the attempt has been given up. */
+/* All of a tile. False: the attempt has been given up. looks: at the sample, too, while the keys are on their way. */
 template <typename KEY, enum slots_step STEP>
-static __device__ __forceinline__ void move_slots_tile(const struct slots_tile &tile, const struct split_job &job, KEY *s_tile,
-                                                       struct slots_desk<slots_shape<KEY, STEP>::DIGITS> &s) {
+static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &tile, bool looks, const struct split_job &job, KEY *s_tile,
+                                                       struct digit_partition<slots_shape<KEY, STEP>::DIGITS> &s) {
     typedef slots_shape<KEY, STEP> SHAPE;
     constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS;
     const struct slots_plan &slots = job.slots;
     const uint32_t room = STEP == SLOTS_COARSE ? slots.coarse_items + slots.aside_items : slots.items;
     const uint32_t nbits = STEP == SLOTS_COARSE ? slots.coarse_bits : slots.fine_bits;
-    const struct bit_digits digits = {(uint32_t)sizeof(KEY) * 8 - nbits - (STEP == SLOTS_FINE ? slots.coarse_bits : 0), (1u << nbits) - 1};
+    struct bit_digits digits = {(uint32_t)sizeof(KEY) * 8 - nbits - (STEP == SLOTS_FINE ? slots.coarse_bits : 0), (1u << nbits) - 1};
     const struct key_order<KEY> order(job);
     const uint32_t warp = threadIdx.x / 32, start = warp * 32 * ROWS + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, ROWS, tile.count);
     KEY images[ROWS];
-    load_slots_tile<STEP>(images, tile, items, start, job);
-    bool given_up = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN;
-    if (STEP != SLOTS_FINE && blockIdx.x <= slots.nfirst) given_up = slots_are_in_vain<KEY>(job, (uint32_t *)s_tile, s.sums);
-    for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += THREADS) s.places[digit] = 0;
-    if (__syncthreads_or(given_up)) return; /* else: zeroes before counts */
+    struct slots_sample<KEY, THREADS> sample;
+    bool given_up = false;
+    if (STEP != SLOTS_FINE && looks)
+        sample.load(job);
+    else
+        given_up = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* asked before keys, or it would wait for them */
+    load_slots_rows<STEP, 0, ROWS / 2>(images, tile, items, start, job);        /* on their way while the sample is looked at */
+    if (STEP != SLOTS_FINE && looks && sample.is_skewed(job, (uint32_t *)s_tile, s.sums)) {
+        if (threadIdx.x == 0) job.header->slots_full = SLOTS_IN_VAIN;
+        return false;
+    }
+    load_slots_rows<STEP, ROWS / 2, ROWS>(images, tile, items, start, job);
+    for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += THREADS) s.counts[digit] = 0;
+    if (__syncthreads_or(given_up)) return false; /* else: zeroes before counts */
     if (STEP != SLOTS_FINE) {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
     }
     struct packed_ranks<ROWS> ranks = {};
-    count_warp<false, false>(ranks, images, items, s.places, digits);
+    count_warp<false, false, STEP == SLOTS_ONLY>(ranks, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
 
     const uint32_t slot = tile.coarse << slots.fine_bits;
     uint32_t base[SHAPE::PER_THREAD];
     uint32_t *cursors = STEP == SLOTS_COARSE ? job.header->coarse_size : slots.size + slot;
-    const uint32_t reach = take_room(base, s.places, cursors, digits.mask + 1, s.sums);
+    const uint32_t reach = reserve_digits(base, s, cursors, digits.mask + 1);
     if (__syncthreads_or(reach > room)) { /* else: all places */
         if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
-        return;
+        return false;
     }
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (items.has(row)) s_tile[s.places[digits.of(images[row])] + ranks.get(row)] = images[row];
-    }
+    asm volatile("" : "+r"(digits.shift)); /* digits are cut out anew, since there are no registers to keep them */
+    scatter_items(s_tile, images, items, ranks, s.places(), digits);
 #pragma unroll
     for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
         const uint32_t digit = threadIdx.x * SHAPE::PER_THREAD + i;
@@ -248,12 +236,13 @@ static __device__ __forceinline__ void move_slots_tile(const struct slots_tile &
             *coarse_place<KEY>(job, digit, s.base[digit] + i - digit * slots.coarse_items) = item;
         }
     } else {
-#pragma unroll 4
+#pragma unroll 8
         for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
             const KEY item = s_tile[i];
             area[s.base[digits.of(item)] + i] = item;
         }
     }
+    return true;
 }
 
 /* What the first partition, or those CTAs that look at the sample, have left: from the L1 cache, but for the first that asks. Later news
@@ -264,19 +253,26 @@ static __device__ __forceinline__ bool was_given_up(const struct split_job &job)
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
-/* A CTA a tile. Of the first partition, and of the only one, the first CTA looks ahead. Dynamic shared memory: a tile, or the counters. */
+/* A CTA a tile; in the only partition, where one fills a multiprocessor, as many as run at once, each taking one tile after the other. Of
+ * the first partition, and of the only one, the first CTA looks ahead. Dynamic shared memory: a tile, or the counters. */
 template <typename KEY, enum slots_step STEP>
 __global__ void __launch_bounds__(slots_shape<KEY, STEP>::THREADS, slots_shape<KEY, STEP>::CTAS_PER_SM)
     split_into_slots(const __grid_constant__ struct split_job job) {
     typedef slots_shape<KEY, STEP> SHAPE;
     extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ struct slots_desk<SHAPE::DIGITS> s;
+    __shared__ struct digit_partition<SHAPE::DIGITS> s_partition;
     wait_for_predecessor();
     constexpr bool LOOKS = STEP != SLOTS_FINE;
     if ((!LOOKS || blockIdx.x > job.slots.nfirst) && was_given_up(job)) return;
-    if (LOOKS && blockIdx.x == 0) return look_ahead<KEY>(job, (uint32_t *)s_memory, s.sums);
+    if (LOOKS && blockIdx.x == 0) return look_ahead<KEY>(job, (uint32_t *)s_memory, s_partition.sums);
+    KEY *s_tile = hold_address((KEY *)s_memory);
+    struct digit_partition<SHAPE::DIGITS> &s = *hold_address(&s_partition);
     struct slots_tile tile;
-    if (find_slots_tile<KEY, STEP>(&tile, blockIdx.x - LOOKS, job)) move_slots_tile<KEY, STEP>(tile, job, (KEY *)s_memory, s);
+    bool looks = LOOKS && blockIdx.x <= job.slots.nfirst;
+    for (uint32_t number = blockIdx.x - LOOKS; find_slots_tile<KEY, STEP>(&tile, number, job); number += gridDim.x - LOOKS) {
+        if (!move_slots_tile<KEY, STEP>(tile, looks, job, s_tile, s) || STEP != SLOTS_ONLY) return;
+        looks = false;
+    }
 }
 
 #endif

@@ -280,7 +280,8 @@ static cudaError_t launch_slots_step(const struct split_job *job, const struct c
         return launch_next(queue, split_into_slots<KEY, STEP>, job->slots.coarse_tiles << job->slots.coarse_bits, SHAPE::THREADS, tile,
                            *job);
     const uint32_t ntiles = (job->n + SHAPE::ITEMS - 1) / SHAPE::ITEMS;
-    return launch_next(queue, split_into_slots<KEY, STEP>, ntiles + 1, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
+    const uint32_t nctas = STEP == SLOTS_ONLY ? (uint32_t)min_u64(ntiles + 1, (uint64_t)queue->nsms) : ntiles + 1;
+    return launch_next(queue, split_into_slots<KEY, STEP>, nctas, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
 }
 
 template <typename KEY> static cudaError_t launch_slots(struct split_job *job, const struct cuda_queue *queue) {
