@@ -63,20 +63,10 @@ template <typename KEY> static __device__ __forceinline__ void count_digits(cons
  * *s_live for each pass in which more than one digit occurs. All threads call it. s_sums [warps]. */
 static __device__ __forceinline__ void scan_histograms(const struct sort_job &job, uint32_t first_pass, uint64_t *s_sums,
                                                        uint32_t *s_live) {
-    constexpr uint32_t WARPS = SORT_DIGITS / 32;
-    const uint32_t pass = first_pass + threadIdx.x / SORT_DIGITS, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t pass = first_pass + threadIdx.x / SORT_DIGITS;
     uint64_t *base = &job.header->base[0][pass][threadIdx.x % SORT_DIGITS];
     const uint64_t count = pass < job.npasses ? __ldcg(base) : 0; /* from L2, where the other CTAs' atomics took place */
-    uint64_t inclusive = count;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint64_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive += other;
-    }
-    if (lane == 31) s_sums[warp] = inclusive;
-    __syncthreads(); /* the sums before their use */
-    uint64_t start = inclusive - count;
-    for (uint32_t w = warp / WARPS * WARPS; w < warp; w++) start += s_sums[w];
+    const uint64_t start = sum_before(count, threadIdx.x / SORT_DIGITS * (SORT_DIGITS / 32), s_sums);
     if (pass < job.npasses) *base = start;
     if (count > 0 && count < job.n && job.mask[pass] != 0) atomicOr(s_live, 1u << pass);
     __syncthreads(); /* s_sums may be used again, and *s_live is known */
