@@ -16,12 +16,12 @@
  * the highest bit that differs before each split: prefixes that all keys share cost nothing. What is already in order, or in the opposite
  * one, is found by a look at its first keys, and copied.
  *
- * Few keys alone, and any number of them if the caller would rather save memory, are sorted where they lie, by halves (sort_exchange.c);
- * up to 8 KiB of them, with AVX-512, at once by networks (sort_network.c).
- * So are keys that a sample shows to be skewed or to repeat; a handful of different ones are counted (sort_few_tmpl.h).
- * Values of 4 and 8 bytes move with their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c).
- * Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010;
- * Axtmann et al., In-place parallel super scalar samplesort, 2017 (blocks instead of counts).
+ * Few keys alone, and any number of them if the caller would rather save memory, are sorted by halves (sort_exchange.c); up to 8 KiB of
+ * them, with AVX-512, at once by networks (sort_network.c). So are, by halves, keys that a sample shows to be skewed or to repeat
+ * (sort_sample.c); a handful of different ones are counted (sort_few_tmpl.h). Values of 4 and 8 bytes move with their keys; others stay, an
+ * index moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy,
+ * Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al., In-place parallel super scalar samplesort,
+ * 2017 (blocks instead of counts).
  */
 #include <string.h>
 
@@ -220,7 +220,14 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     if (gathers) gather_values(ctx, args, &plan);
 }
 
-/* Where the keys lie in the output. */
+/* Are there too few or too many keys for slots, and not enough for a split? */
+static bool goes_by_halves(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+    const uint64_t n = args->n;
+    if (n <= SORT_EXCHANGE_ITEMS(key_nbytes)) return true;
+    return tasks_for(ctx, n) == 1 && n > SORT_SLOTS_ITEMS(key_nbytes) && n <= SORT_HALVES_ITEMS(key_nbytes, image->when_negative != 0);
+}
+
+/* By halves, whatever the keys are, but for what is in order or has few values. */
 static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const struct scratch_plan plan = plan_exchange(ctx, args->n, key_nbytes);
     const struct sort_vector *vector = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes);
@@ -237,11 +244,12 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
     if (s.ntasks == 1 && sort_if_few(&s, args->n)) return;
     const bool asks = !args->low_memory && args->n > SORT_EXCHANGE_UNASKED_NBYTES / key_nbytes;
     if (asks && sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit)) return;
-    if (args->keys_out != args->keys_in) memcpy(args->keys_out, args->keys_in, (size_t)args->n * key_nbytes);
+    const bool sampled = vector != NULL && args->n > SORT_EXCHANGE_ITEMS(key_nbytes) / 2;
+    const bool by_sample = sampled && sort_spreads_of(&s, &s.in, 0, args->n).by_digit == SORT_FEW;
     if (s.ntasks > 1)
-        sort_exchange_together(&s, 0, args->n, false, scratch + plan.shared);
+        sort_exchange_together(&s, &s.in, 0, args->n, by_sample, scratch + plan.shared);
     else
-        sort_exchange(&s, 0, args->n, false);
+        sort_exchange(&s, &s.in, 0, args->n, by_sample);
 }
 
 /* Keys alone, by any of their bits. */
@@ -263,7 +271,7 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
                           args->hi_bit);
     else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
-    else if (args->low_memory || (vector != NULL && args->n <= SORT_EXCHANGE_ITEMS(key_nbytes)))
+    else if (args->low_memory || (vector != NULL && goes_by_halves(ctx, args, &image, key_nbytes)))
         sort_by_exchange(ctx, args, &image, key_nbytes);
     else
         sort_by_radix(ctx, args, &image, key_nbytes);

@@ -1,11 +1,5 @@
 /* sort_buckets_tmpl.h: buckets sorted by the network of sort_network.c, one in each lane of 16 registers, for one width of key; a part of
- * sort_network_tmpl.h. Buckets lie one after the other, or each in a slot of 16 places (sort_slots_tmpl.h); longer ones are sorted as
- * groups. */
-
-/* ---- one after the other -------------------------------------------------------------------------------------------------------- */
-
-/* Of LANES buckets that begin at bounds[0], bounds[1], ... */
-TARGET static inline __m512i FN(lengths_of)(const uint32_t *bounds) { return SUBTRACT(LOAD_U32(bounds + 1), LOAD_U32(bounds)); }
+ * sort_network_tmpl.h. Each is in a slot of 16 places (sort_slots_tmpl.h); those with spilled keys are sorted as groups. */
 
 /* Writes rows of 16 keys to where their buckets begin, in turn: what is too much of one is overwritten by the next. */
 TARGET static inline void FN(store_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
@@ -33,45 +27,6 @@ TARGET ALWAYS_INLINE void FN(sort_rows)(KEY *to, uint32_t n, const uint32_t *bou
     else
         FN(store_last_rows)(to, bounds, rows, image);
 }
-
-/* Sorts those of LANES buckets that are longer than a row, in groups. */
-TARGET static void FN(sort_long_buckets)(KEY *to, const KEY *from, const uint32_t *bounds, const struct sort_image *image) {
-    for (uint32_t i = 0; i < LANES; i++) {
-        const uint32_t length = bounds[i + 1] - bounds[i];
-        if (length > SORT_NETWORK_KEYS && length <= SORT_GROUP_NBYTES / sizeof(KEY))
-            FN(sort_images)(to + bounds[i], from + bounds[i], length, image);
-    }
-}
-
-/* image: of which the compiler may know that there are no floats. */
-TARGET ALWAYS_INLINE void FN(sort_buckets_as)(KEY *to, const KEY *from, const uint32_t *bounds, uint32_t nbuckets,
-                                              const struct sort_image *image) {
-    const uint32_t *const end = bounds + nbuckets, n = *end;
-    for (; bounds < end; bounds += LANES) {
-        if (bounds[LANES] == bounds[0]) continue;
-        __m512i rows[16];
-        KEY lengths[LANES];
-        _mm512_storeu_si512(lengths, FN(lengths_of)(bounds));
-        UNROLL for (uint32_t i = 0; i < 16; i++) {
-            const uint32_t d = i / FN(nregisters), r = i % FN(nregisters);
-            const MASK lanes = LESS(LANE_NUMBERS, SPLAT(lengths[d] - r * LANES));
-            rows[i] = LOAD(SPLAT(-1), lanes, from + bounds[d] + r * LANES);
-        }
-        const bool any_long = LESS(SPLAT(SORT_NETWORK_KEYS), FN(lengths_of)(bounds)) != 0;
-        FN(sort_rows)(to, n, bounds, rows, image);
-        if (any_long) FN(sort_long_buckets)(to, from, bounds, image);
-    }
-}
-
-TARGET static void FN(sort_buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image) {
-    const struct sort_image no_float = {image->flip, 0};
-    if (image->when_negative == 0)
-        FN(sort_buckets_as)(to, area, bounds, nbuckets, &no_float);
-    else
-        FN(sort_buckets_as)(to, area, bounds, nbuckets, image);
-}
-
-/* ---- slots ----------------------------------------------------------------------------------------------------------------------- */
 
 /* Sorts those of LANES buckets that have more keys than places: where the spilled keys of later buckets begin. */
 TARGET static const KEY *FN(sort_spilled)(KEY *to, const KEY *places, const KEY *counts, const KEY *spilled,

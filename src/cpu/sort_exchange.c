@@ -1,12 +1,13 @@
-/* sort_exchange.c: keys alone sorted where they lie, without scratch, by halves: radix exchange, with a pivot for skewed keys.
+/* sort_exchange.c: keys alone sorted without scratch, by halves: radix exchange, with a pivot for skewed keys.
  *
- *     below 4   5 1 7 0 3 6  ->  1 0 3 | 5 7 6      high keys change places with later low ones
+ *     below 4   5 1 7 0 3 6  ->  1 0 3 | 5 7 6      high keys change places with later low ones; the first time, on the way to the output
  *     2; 6                       1 0 | 3 | 5 | 7 6  and so on, until a part is small enough to be finished otherwise
  *
  * A part's keys lie between two bounds. It is divided in the middle between these: by its highest bit, which costs no look at the keys. If
  * that leaves one side almost empty, the next divider is the median of a few keys, and so are all below it; if that is no better (many
- * keys equal it), the middle again. So every second bad division halves the distance of the bounds: depth is logarithmic, whatever the
- * keys. Where nothing lies below the median of the sample it is the least key, and those that equal it are divided off, done.
+ * keys equal it), the middle again. Floats begin with the median: their highest bits are an exponent. So every second bad division halves
+ * the distance of the bounds: depth is logarithmic, whatever the keys. Where nothing lies below the median of the sample it is the least
+ * key, and those that equal it are divided off, done.
  *
  * On several threads: each divides a chunk, which leaves low and high keys by turns; then low keys beyond the place where the high ones
  * have to begin change places with high keys before it, as many of the one as of the other, a share a thread:
@@ -23,11 +24,11 @@
 
 #include "sort_kernels.h"
 
-enum { SAMPLE = 15, SAMPLE_FEW = 10, WORST_SHARE = 16, PARTS_A_TASK = 8, PARTS_MAX = 64 };
-enum { LARGE_SAMPLE = 128, LINE_RUN = 12 };
+enum { WORST_SHARE = 16, PARTS_A_TASK = 8, PARTS_MAX = 64 };
 
-/* Keys [begin, begin + n) of the output, whose images are between two bounds. */
+/* What will be keys [begin, begin + n) of the output, their images between two bounds. */
 struct part {
+    const unsigned char *keys; /* where they are: in the input until they have been divided */
     uint64_t begin, n;
     uint64_t least, greatest;
     bool by_sample;
@@ -37,7 +38,9 @@ struct part {
 /* All threads at work on one part. */
 struct together {
     const struct sorter *s;
+    const unsigned char *keys; /* [n], which go to [begin, begin + n) of the output */
     uint64_t begin, n, chunk, divider;
+    struct sort_image image;
     uint64_t nlow, nmisplaced;
     uint64_t large; /* what is larger is divided by all */
     uint32_t nparts;
@@ -52,10 +55,19 @@ uint64_t sort_exchange_scratch(uint32_t ntasks) { return ntasks == 1 ? 0 : ntask
 
 static unsigned char *keys_of(const struct sorter *s, uint64_t i) { return s->out.keys + i * s->kernel->item_nbytes; }
 
-/* Images below the divider go before the others: how many they are. */
-static uint64_t exchange(const struct sorter *s, uint64_t begin, uint64_t n, uint64_t divider) {
+/* Images below the divider go before the others: how many they are. image: of such keys. */
+static uint64_t exchange(const struct sorter *s, const struct sort_image *image, const unsigned char *keys, uint64_t begin, uint64_t n,
+                         uint64_t divider) {
     const bool vector = s->vector != NULL && n > SORT_REGISTERS_NBYTES / s->kernel->item_nbytes;
-    return (vector ? s->vector->part : s->kernel->part)(keys_of(s, begin), n, &s->image, divider);
+    return (vector ? s->vector->part : s->kernel->part)(keys_of(s, begin), keys, n, image, divider);
+}
+
+/* The image of keys between two images: floats of one sign are flipped in the same bits, as integers are. */
+static struct sort_image image_between(const struct sorter *s, uint64_t least, uint64_t greatest) {
+    const uint64_t sign = UINT64_C(1) << (8 * s->kernel->item_nbytes - 1);
+    if (((least ^ greatest) & sign) != 0) return s->image;
+    const bool negative = ((least ^ s->image.flip) & sign) != 0;
+    return (struct sort_image){s->image.flip ^ (negative ? s->image.when_negative : 0), 0};
 }
 
 static uint64_t chunk_begin(const struct together *t, uint32_t i) { return min_u64(t->n, i * t->chunk); }
@@ -63,7 +75,8 @@ static uint64_t chunk_begin(const struct together *t, uint32_t i) { return min_u
 static void exchange_task(void *arg, uint32_t i) {
     struct together *t = arg;
     const uint64_t begin = chunk_begin(t, i), n = chunk_begin(t, i + 1) - begin;
-    t->nlow_of[i] = n > 0 ? exchange(t->s, t->begin + begin, n, t->divider) : 0;
+    const unsigned char *const keys = t->keys + begin * t->s->kernel->item_nbytes;
+    t->nlow_of[i] = n > 0 ? exchange(t->s, &t->image, keys, t->begin + begin, n, t->divider) : 0;
 }
 
 /* Of chunk i, the high keys before nlow, or the low ones behind it. They lie together, from *begin on: how many they are. */
@@ -108,12 +121,14 @@ static void swap_task(void *arg, uint32_t i) {
     }
 }
 
-static uint64_t exchange_together(struct together *t, uint64_t begin, uint64_t n, uint64_t divider) {
+static uint64_t exchange_together(struct together *t, const struct part *p, uint64_t divider) {
     const uint32_t ntasks = t->s->ntasks;
-    t->begin = begin;
-    t->n = n;
-    t->chunk = (n + ntasks - 1) / ntasks;
+    t->keys = p->keys;
+    t->begin = p->begin;
+    t->n = p->n;
+    t->chunk = (p->n + ntasks - 1) / ntasks;
     t->divider = divider;
+    t->image = image_between(t->s, p->least, p->greatest);
     cpu_run(t->s->ctx, exchange_task, t, ntasks);
     t->nlow = t->nmisplaced = 0;
     for (uint32_t i = 0; i < ntasks; i++) t->nlow += t->nlow_of[i];
@@ -127,11 +142,10 @@ static uint64_t exchange_together(struct together *t, uint64_t begin, uint64_t n
 
 /* ---- parts ------------------------------------------------------------------------------------------------------------------- */
 
-/* bench: for more than a group; NULL if there are no benches. */
-static void sort_leaf(const struct sorter *s, const struct sort_arrays *keys, uint64_t begin, uint64_t n, struct sort_bench *bench) {
-    const struct sort_leaf leaf = {.source = {.arrays = *keys, .begin = begin, .n = (uint32_t)n},
-                                   .to = *keys,
-                                   .begin = begin,
+/* To [n] from keys, which may be `to`. bench: for more than a group; NULL if there are no benches. */
+static void sort_leaf(const struct sorter *s, unsigned char *to, const unsigned char *keys, uint64_t n, struct sort_bench *bench) {
+    const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)keys, NULL}, .n = (uint32_t)n},
+                                   .to = {to, NULL},
                                    .image = s->image,
                                    .bench = bench,
                                    .area = bench != NULL ? bench->area : NULL,
@@ -139,131 +153,30 @@ static void sort_leaf(const struct sorter *s, const struct sort_arrays *keys, ui
     s->kernel->leaf(&leaf, 0, 8 * s->kernel->item_nbytes);
 }
 
-/* nkeys of nbytes, a constant where it may be: as a number it makes each key a call. */
-ALWAYS_INLINE void copy_keys_apart(unsigned char *to, const unsigned char *from, uint64_t apart, uint32_t nkeys, uint32_t nbytes) {
-    for (uint32_t i = 0; i < nkeys; i++) memcpy(to + i * nbytes, from + apart * i * nbytes, nbytes);
-}
-
-/* Some of n keys, in order. */
-static void take_sample(const struct sorter *s, const struct sort_arrays *sample, const unsigned char *keys, uint64_t n,
-                        uint32_t nsamples) {
-    const uint32_t nbytes = s->kernel->item_nbytes;
-    if (nbytes == sizeof(uint32_t))
-        copy_keys_apart(sample->keys, keys, n / nsamples, nsamples, sizeof(uint32_t));
-    else if (nbytes == sizeof(uint64_t))
-        copy_keys_apart(sample->keys, keys, n / nsamples, nsamples, sizeof(uint64_t));
-    else
-        copy_keys_apart(sample->keys, keys, n / nsamples, nsamples, nbytes);
-    sort_leaf(s, sample, 0, nsamples, NULL);
-}
-
-/* Of a few keys among n. */
-struct small_sample {
-    uint64_t median;
-    bool repeats; /* the median has a neighbour that is the same */
-    bool few;     /* there seem to be so few values that they can be counted */
-};
-
-static struct small_sample small_sample_of(const struct sorter *s, const unsigned char *keys, uint64_t n) {
-    unsigned char room[SAMPLE * sizeof(uint64_t)];
-    const struct sort_arrays sample = {room, NULL};
-    take_sample(s, &sample, keys, n, SAMPLE);
-    uint64_t images[SAMPLE];
-    for (uint32_t i = 0; i < SAMPLE; i++) images[i] = s->kernel->image_at(&sample, &s->image, i);
-    uint32_t nvalues = 1;
-    for (uint32_t i = 1; i < SAMPLE; i++) nvalues += images[i] != images[i - 1];
-    const uint64_t median = images[SAMPLE / 2];
-    return (struct small_sample){median, images[SAMPLE / 2 - 1] == median || images[SAMPLE / 2 + 1] == median, nvalues <= SAMPLE_FEW};
-}
-
 bool sort_if_few(const struct sorter *s, uint64_t n) {
-    if (s->vector == NULL || !small_sample_of(s, s->in.keys, n).few) return false;
-    return s->vector->few(s->out.keys, s->in.keys, n, &s->image);
-}
-
-/* The images of keys of 4 or 8 bytes; as sort_kernel's image_at(), which is a call for each. */
-static void images_of(uint64_t *images, const unsigned char *keys, uint32_t nkeys, uint32_t nbytes, const struct sort_image *image) {
-    for (uint32_t i = 0; i < nkeys; i++) {
-        uint32_t half;
-        uint64_t raw;
-        memcpy(&half, keys + i * sizeof half, sizeof half);
-        if (nbytes == sizeof raw)
-            memcpy(&raw, keys + i * sizeof raw, sizeof raw);
-        else
-            raw = half;
-        images[i] = raw ^ image->flip ^ (image->when_negative & (0 - (raw >> (8 * nbytes - 1))));
-    }
-}
-
-/* Keys are skewed if one of 2^bits buckets has `run` of the sample; and there are few if the sample has less than so many different ones.
- */
-struct limits {
-    uint32_t bits, run, different;
-};
-
-/* Floats with some twenty exponents wait for one another in a split by eight bits; and if any two keys of the sample are equal (of 8000
- * different keys two would be), halves are quicker. Pairs cannot go by halves, but only by two digits: 256 different keys leave some 100.
- */
-static const struct limits alone = {8, 6, LARGE_SAMPLE}, with_values = {10, 12, 100};
-
-/* Of images, in order. */
-ALWAYS_INLINE enum sort_spread digit_spread(const uint64_t images[LARGE_SAMPLE], const struct limits *limits) {
-    const uint64_t differ = images[0] ^ images[LARGE_SAMPLE - 1];
-    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > limits->bits ? top - limits->bits : 0;
-    uint32_t nruns = 0, ndifferent = 1;
-    for (uint32_t i = 1; i < LARGE_SAMPLE; i++) {
-        ndifferent += images[i] != images[i - 1];
-        nruns += i >= limits->run && images[i] >> shift == images[i - limits->run] >> shift;
-    }
-    if (ndifferent < limits->different) return SORT_FEW;
-    if (nruns > 0) return SORT_SKEWED;
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = LARGE_SAMPLE / 2; i < LARGE_SAMPLE; i++) least = min_u64(least, images[i] - images[i - LARGE_SAMPLE / 2]);
-    return least < sort_low_bits(top) / 16 * SORT_EVEN_HALF ? SORT_UNEVEN : SORT_EVEN;
-}
-
-/* Returns the sample's keys in order, in room, and their images. */
-ALWAYS_INLINE struct sort_arrays large_sample(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n,
-                                              unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)], uint64_t images[LARGE_SAMPLE]) {
-    const struct sort_arrays sample = {room, NULL};
-    take_sample(s, &sample, from->keys + begin * s->kernel->item_nbytes, n, LARGE_SAMPLE);
-    images_of(images, sample.keys, LARGE_SAMPLE, s->kernel->item_nbytes, &s->image);
-    return sample;
-}
-
-struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
-    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
-    uint64_t images[LARGE_SAMPLE];
-    const struct sort_arrays sample = large_sample(s, from, begin, n, room, images);
-    const bool floats = s->kernel->line_spread != NULL && s->image.when_negative != 0;
-    return (struct sort_spreads){digit_spread(images, &alone),
-                                 floats ? s->kernel->line_spread(&sample, LARGE_SAMPLE, LINE_RUN) : SORT_SKEWED};
-}
-
-bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n) {
-    unsigned char room[LARGE_SAMPLE * sizeof(uint64_t)];
-    uint64_t images[LARGE_SAMPLE];
-    large_sample(s, from, 0, n, room, images);
-    return digit_spread(images, &with_values) <= SORT_SKEWED;
+    return s->vector != NULL && sort_seem_few(s, s->in.keys, n) && s->vector->few(s->out.keys, s->in.keys, n, &s->image);
 }
 
 /* Sorts a part of few different values; false if there are more. */
 static bool count_part(const struct sorter *s, const struct part *p) {
-    return s->vector != NULL && s->vector->few(keys_of(s, p->begin), keys_of(s, p->begin), p->n, &s->image);
+    return s->vector != NULL && s->vector->few(keys_of(s, p->begin), p->keys, p->n, &s->image);
 }
 
-static uint64_t divide(const struct sorter *s, const struct part *p, uint64_t divider, struct together *t) {
-    return t != NULL ? exchange_together(t, p->begin, p->n, divider) : exchange(s, p->begin, p->n, divider);
+static uint64_t divide(const struct sorter *s, struct part *p, uint64_t divider, struct together *t) {
+    const struct sort_image image = image_between(s, p->least, p->greatest);
+    const uint64_t nlow = t != NULL ? exchange_together(t, p, divider) : exchange(s, &image, p->keys, p->begin, p->n, divider);
+    p->keys = keys_of(s, p->begin);
+    return nlow;
 }
 
 /* Divides a part in two: returns the lower one; the other becomes *p. Either may be empty, and both are if the part is sorted already. */
 static struct part halve(const struct sorter *s, struct part *p, struct together *t) {
     uint64_t divider = p->least + (p->greatest - p->least) / 2 + 1;
     if (p->by_sample) {
-        const struct small_sample sample = small_sample_of(s, keys_of(s, p->begin), p->n);
+        const struct sort_median sample = sort_median_of(s, p->keys, p->n);
         if (sample.few && t == NULL && count_part(s, p)) return (struct part){.n = p->n = 0};
         p->repeats |= sample.repeats;
-        divider = sample.median;
+        divider = sample.image;
     }
     uint64_t nlow = divider == p->least ? 0 : divide(s, p, divider, t);
     if (p->by_sample && nlow == 0) { /* the median is the least key */
@@ -272,7 +185,8 @@ static struct part halve(const struct sorter *s, struct part *p, struct together
         nlow = divide(s, p, ++divider, t);
     }
     if (min_u64(nlow, p->n - nlow) < p->n / WORST_SHARE) p->by_sample = !p->by_sample;
-    const struct part low = {p->begin, nlow, p->least, divider - 1, p->by_sample, p->repeats};
+    const struct part low = {p->keys, p->begin, nlow, p->least, divider - 1, p->by_sample, p->repeats};
+    p->keys += nlow * s->kernel->item_nbytes;
     p->begin += nlow;
     p->n -= nlow;
     p->least = divider;
@@ -295,9 +209,12 @@ static void sort_part(const struct sorter *s, struct part p, struct together *t,
         const struct part low = halve(s, &p, t);
         sort_part(s, low, t, task);
     }
-    if (p.n <= 1 || p.least == p.greatest) return;
-    if (t == NULL)
-        sort_leaf(s, &s->out, p.begin, p.n, bench_of(s, task));
+    if (p.n == 0) return;
+    unsigned char *const to = keys_of(s, p.begin);
+    if (p.n == 1 || p.least == p.greatest) {
+        if (p.keys != to) memcpy(to, p.keys, p.n * s->kernel->item_nbytes);
+    } else if (t == NULL)
+        sort_leaf(s, to, p.keys, p.n, bench_of(s, task));
     else if (t->nparts < PARTS_MAX * s->ntasks)
         t->parts[t->nparts++] = p;
     else
@@ -319,15 +236,22 @@ static struct sorter exchanger(const struct sorter *s) {
     return own;
 }
 
-void sort_exchange(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample) {
-    const struct sorter own = exchanger(s);
-    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, false}, NULL, 0);
+static struct part part_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample) {
+    const uint64_t greatest = sort_low_bits(8 * s->kernel->item_nbytes);
+    const bool uneven = by_sample || s->image.when_negative != 0; /* the highest bits of floats are an exponent */
+    return (struct part){from->keys + begin * s->kernel->item_nbytes, begin, n, 0, greatest, uneven, false};
 }
 
-void sort_exchange_together(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample, void *scratch) {
+void sort_exchange(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample) {
+    const struct sorter own = exchanger(s);
+    sort_part(&own, part_of(s, from, begin, n, by_sample), NULL, 0);
+}
+
+void sort_exchange_together(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample,
+                            void *scratch) {
     const struct sorter own = exchanger(s);
     struct together t = {.s = &own, .parts = scratch, .large = max_u64(n / (PARTS_A_TASK * (uint64_t)s->ntasks), own.leaf_items)};
     t.nlow_of = (uint64_t *)(void *)(t.parts + PARTS_MAX * s->ntasks);
-    sort_part(&own, (struct part){begin, n, 0, sort_low_bits(8 * s->kernel->item_nbytes), by_sample, false}, &t, 0);
+    sort_part(&own, part_of(s, from, begin, n, by_sample), &t, 0);
     cpu_run(s->ctx, parts_task, &t, s->ntasks);
 }

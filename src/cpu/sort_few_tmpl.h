@@ -4,7 +4,9 @@
  *
  * A key that equals none of the values so far is the next one; when there are too many, the keys are still as they were. Of each value the
  * vectors count how many keys neither it nor any before it equals: a comparison and an addition, where a division of the keys in two halves
- * would store them twice. Cost: one read, 0.7 instructions a key and four values, and one write. */
+ * would store them twice. Cost: one read, 0.7 instructions a key and four values, and one write.
+ *
+ * As long as all keys are the same they are copied while they are compared: if there is no other, that was all. */
 
 struct FN(few) {
     KEY values[SORT_FEW_VALUES];
@@ -43,14 +45,28 @@ TARGET ALWAYS_INLINE bool FN(count_turn)(struct FN(few) * few, const KEY *keys, 
     }
 }
 
-TARGET static bool FN(count_few)(struct FN(few) * few, const KEY *keys, uint64_t n) {
-    enum { turn = 4 * LANES };
-    uint64_t at = 0;
-    few->nvalues = 0;
-    for (; at + turn <= n; at += turn) {
-        for (uint32_t i = 0; i < turn; i += SORT_LINE_NBYTES / sizeof(KEY))
+enum { FN(few_turn) = 4 * LANES };
+
+/* Copies keys that equal the first one: how many there are before a turn that has others. From the second turn on whole lines are stored.
+ */
+TARGET static uint64_t FN(copy_equal)(KEY *to, const KEY *keys, KEY first, uint64_t n) {
+    uint64_t at = 0, again = (uintptr_t)to % SORT_LINE_NBYTES / sizeof(KEY);
+    for (; at + FN(few_turn) <= n; at += FN(few_turn) - again, again = 0) {
+        MASK any = 0;
+        UNROLL for (uint32_t r = 0; r < 4; r++) any |= UNEQUAL((MASK)-1, _mm512_loadu_si512(keys + at + r * LANES), SPLAT(first));
+        if (any != 0) break;
+        if (to == keys) continue;
+        UNROLL for (uint32_t r = 0; r < 4; r++) _mm512_storeu_si512(to + at + r * LANES, SPLAT(first));
+    }
+    return at;
+}
+
+/* at: so many keys are known to equal values[0]. */
+TARGET static bool FN(count_few)(struct FN(few) * few, const KEY *keys, uint64_t at, uint64_t n) {
+    for (; at + FN(few_turn) <= n; at += FN(few_turn)) {
+        for (uint32_t i = 0; i < FN(few_turn); i += SORT_LINE_NBYTES / sizeof(KEY))
             __builtin_prefetch(keys + at + i + SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY));
-        if (!FN(count_turn)(few, keys + at, turn)) return false;
+        if (!FN(count_turn)(few, keys + at, FN(few_turn))) return false;
     }
     return at == n || FN(count_turn)(few, keys + at, (uint32_t)(n - at));
 }
@@ -91,10 +107,16 @@ static void FN(order_values)(KEY *values, uint64_t *counts, const struct FN(few)
 }
 
 TARGET static bool FN(sort_few_values)(void *to, const void *from, uint64_t n, const struct sort_image *image) {
-    struct FN(few) few;
-    if (n > UINT32_MAX || !FN(count_few)(&few, from, n)) return false; /* lanes may have 32 bits */
-    if (few.nvalues == 1 && to == from) return true;
+    struct FN(few) few = {.nvalues = 1};
+    if (n > UINT32_MAX) return false; /* lanes may have 32 bits */
+    memcpy(few.values, from, sizeof *few.values);
+    const uint64_t nequal = FN(copy_equal)(to, from, few.values[0], n);
+    if (!FN(count_few)(&few, from, nequal, n)) return false;
     KEY values[SORT_FEW_VALUES], *end = to;
+    if (few.nvalues == 1) {
+        FN(fill)(end + nequal, n - nequal, few.values[0]);
+        return true;
+    }
     uint64_t counts[SORT_FEW_VALUES];
     FN(order_values)(values, counts, &few, n, image);
     for (uint32_t i = 0; i < few.nvalues; end += counts[i++]) FN(fill)(end, counts[i], values[i]);

@@ -37,6 +37,8 @@
 /* Where stores to L2 wait for one another, the place of so many keys ahead is asked for: three tenths of a leaf's time on an Intel Xeon
  * with 2 MiB of L2; on the Zen 5 it would cost a fifth more. (2026-11.) */
 #define SORT_SLOTS_AHEAD 16u
+/* A leaf of items with values that are spread, from this size on, likewise: a quarter of its time. */
+#define SORT_SPREAD_AHEAD_NBYTES (128u << 10)
 /* What 16 registers hold; what is sorted at once, in pieces of that size that are merged. (Zen 5, 2026-11.) */
 #define SORT_REGISTERS_NBYTES 1024u
 #define SORT_GROUP_NBYTES     8192u
@@ -49,15 +51,20 @@
 #define SORT_PAIRS_AREA_NBYTES (2u << 20)
 /* Fewer pairs are not worth a sample, which takes a quarter of a microsecond. */
 #define SORT_PAIRS_SAMPLED (2u << 10)
-/* Keys alone, with vector code: up to so many (8192 of 32 bits, 2048 of 64), halves are exchanged; above, a digit is cheaper than so many
- * halvings. (Zen 5, 2026-11.) */
-#define SORT_EXCHANGE_ITEMS(key_nbytes) ((128u << 10) / ((key_nbytes) * (key_nbytes)))
+/* Keys alone, with vector code: up to so many, halves are exchanged; above, a digit is cheaper than so many halvings. 2^14 keys of 32 bits
+ * take as long either way, but slots a fifth longer while other programs use the caches. */
+#define SORT_EXCHANGE_ITEMS(key_nbytes) ((key_nbytes) == 4 ? 1u << 14 : 3u << 10)
+/* On one thread, so many go in slots, even ones: with more, slots would not fit L2. Then halves again, until there are so many that a split
+ * is cheaper than the halvings that it saves: bits of 64 are dearer to halve, if they are no floats, which a split does not spread as well.
+ * (Zen 5 and Xeon, 2026-11.) */
+#define SORT_SLOTS_ITEMS(key_nbytes)           ((768u << 10) / (key_nbytes))
+#define SORT_HALVES_ITEMS(key_nbytes, is_real) ((key_nbytes) == 4 ? 3u << 20 : (is_real) ? 1u << 20 : 1u << 18)
 /* Keys of so many different values are counted. (Zen 5, 2026-11.) */
 #define SORT_FEW_VALUES 16u
 /* So few are not asked first whether they are in order. */
 #define SORT_EXCHANGE_UNASKED_NBYTES (8u << 10)
 /* Which end is read next, no hardware can foresee: both are asked for, so far ahead. */
-#define SORT_EXCHANGE_AHEAD_NBYTES 1024u
+#define SORT_EXCHANGE_AHEAD_NBYTES 4096u
 /* A split is shared by threads down to this many items each: below, waking a thread costs more than it does. */
 #define SORT_TASK_ITEMS (32u << 10)
 /* At most this many items are sorted by insertion: beyond it, clearing and summing a table of counts is cheaper. */
@@ -103,8 +110,9 @@ struct sort_log {
 
 /* The private memory of one task, in the context's scratch. */
 struct sort_bench {
-    uint32_t low[1u << SORT_LEAF_BITS], high[1u << SORT_LEAF_BITS];      /* leaf: counts of its digits, then where their buckets end */
-    uint64_t varying;                                                    /* split: the bits in which this task's keys differ */
+    uint32_t low[1u << SORT_LEAF_BITS], high[1u << SORT_LEAF_BITS]; /* leaf: counts of its digits, then where their buckets end */
+    uint32_t nleaves, nvain;                                        /* leaves that were tried in slots, and those that had to be given up */
+    uint64_t varying;                                               /* split: the bits in which this task's keys differ */
     uint64_t bounds[SORT_SPLIT_LEVELS][(1u << SORT_SPLIT_MAX_BITS) + 1]; /* split: the buckets of each level of recursion */
     struct sort_log log;
     _Alignas(SORT_LINE_NBYTES) unsigned char area[]; /* of the largest leaf; if there are splits, SORT_AREA_NBYTES */
@@ -148,16 +156,14 @@ struct sort_piece {
 struct sort_vector {
     /* Sorts at most SORT_GROUP_NBYTES of raw keys; from may be to. */
     void (*group)(void *to, const void *from, uint32_t n, const struct sort_image *image);
-    /* Sorts nbuckets buckets of images, bucket d in [bounds[d], bounds[d + 1]) of area, and writes them, raw, to the same place in `to`.
-     * What is in a bucket of more than SORT_GROUP_NBYTES stays in disorder. nbuckets is a multiple of 16. */
-    void (*buckets)(void *to, const void *area, const uint32_t *bounds, uint32_t nbuckets, const struct sort_image *image);
-    /* The same for n keys in slots, of SORT_NETWORK_KEYS places a bucket. counts [nbuckets]: its keys, the spilled ones included; spilled:
-     * what had no place, sorted. */
+    /* Sorts n images in slots, SORT_NETWORK_KEYS places for each of nbuckets, a multiple of 16, and writes them, raw. counts [nbuckets]:
+     * the keys of a bucket, the spilled ones included; spilled: what had no place, sorted. */
     void (*slots)(void *to, uint32_t n, const void *places, const uint8_t *counts, uint32_t nbuckets, const void *spilled,
                   const struct sort_image *image);
     /* The same as `part` of struct sort_kernel, for more than SORT_REGISTERS_NBYTES. */
-    uint64_t (*part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider);
-    /* Sorts n raw keys if they have few different values; false, with nothing written, if they have more. from may be to. */
+    uint64_t (*part)(void *to, const void *from, uint64_t n, const struct sort_image *image, uint64_t divider);
+    /* Sorts n raw keys if they have few different values; false if they have more: of `to`, if it is not `from`, a part may have been
+     * written then. */
     bool (*few)(void *to, const void *from, uint64_t n, const struct sort_image *image);
 };
 
@@ -181,7 +187,6 @@ struct sort_leaf {
     uint32_t *table; /* [table_items] for counts, with vector code */
     uint64_t table_items;
     bool by_line;                     /* keys are floats that may be spread by value */
-    bool in_slots;                    /* they are even enough for slots */
     const struct sort_vector *vector; /* keys alone; or NULL */
     sort_pair_buckets *pair_buckets;  /* keys with values; or NULL */
     const struct sorter *sorter;      /* for what is skewed; NULL if the leaf is too small to be */
@@ -223,8 +228,9 @@ struct sort_kernel {
     void (*copy)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t begin, uint64_t end);
     /* Items i and n - 1 - i of `from` to n - 1 - i and i of `to`, for i in [begin, end) of the first half. */
     void (*reverse)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t n, uint64_t begin, uint64_t end);
-    /* Brings keys [n] whose images are below the divider before the others: how many they are. NULL: there are values. */
-    uint64_t (*part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider);
+    /* Keys [n] to `to`, which may be `from`, those whose images are below the divider before the others: how many they are. NULL: there are
+     * values. */
+    uint64_t (*part)(void *to, const void *from, uint64_t n, const struct sort_image *image, uint64_t divider);
     /* Stable by bits [lo, hi) of the image. */
     void (*leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi);
 };
@@ -258,17 +264,27 @@ void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
 /* Copies in [n] to out if it is in order by these bits, or turns it round if it is in the opposite one; false if it is in neither. */
 bool sort_if_in_order(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
 
-/* Sorts keys alone and whole where they lie, [begin, begin + n) of the output (sort_exchange.c), by one thread or by all, with scratch of
- * that size. by_sample: the keys are known to be skewed. Without vector code there must be benches. */
-void sort_exchange(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample);
-void sort_exchange_together(const struct sorter *s, uint64_t begin, uint64_t n, bool by_sample, void *scratch);
+/* Sorts keys alone and whole, [begin, begin + n) of `from`, to the same place in the output, where they may be already (sort_exchange.c),
+ * by one thread or by all, with scratch of that size. by_sample: the keys are known to be skewed. Without vector code there must be
+ * benches. */
+void sort_exchange(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample);
+void sort_exchange_together(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample,
+                            void *scratch);
 uint64_t sort_exchange_scratch(uint32_t ntasks);
 /* Sorts in [n] into out if the keys have few different values, by counting these; false if there are more, or no vector code. Keys alone
  * and whole. */
 bool sort_if_few(const struct sorter *s, uint64_t n);
-/* How a sample of n keys is spread, by the highest bits in which they differ and, if they are floats, by a line. */
+/* What a sample says of n keys (sort_sample.c). */
+struct sort_median {
+    uint64_t image;
+    bool repeats; /* it is there twice, or a little more often in a large sample */
+    bool few;     /* there seem to be so few values that they can be counted */
+};
+struct sort_median sort_median_of(const struct sorter *s, const unsigned char *keys, uint64_t n);
+bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n);
+/* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
-/* Would the networks count pairs with these keys in vain? s: of keys alone. By a sample likewise. */
+/* Would the networks count pairs with these keys in vain? s: of keys alone. */
 bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n);
 
 /* to[i] = from[indices[i]] for values of any size (sort_gather.c). */

@@ -2,8 +2,8 @@
  *
  * A leaf fits L2. It is spread by the highest one or two digits in which its keys differ, enough of them that keys which still agree are
  * rare; then those few groups are finished by insertion, or as leaves of their own. Keys sorted whole, on a machine with vector code:
- * by one digit into buckets of some 8 keys, and these by a network, 16 buckets at once (sort_network.c), with values by one of tags
- * (sort_pairs_tmpl.h). */
+ * by one digit into buckets of some 8 keys, and these by a network, 16 buckets at once (sort_network.c): in slots (sort_slots_tmpl.h) or,
+ * with values, counted first, by a network of tags (sort_pairs_tmpl.h). */
 
 /* ---- one read of a piece ----------------------------------------------------------------------------------------------------- */
 
@@ -36,13 +36,23 @@ ALWAYS_INLINE void FN(count_digits)(struct sort_piece piece, struct sort_image i
     }
 }
 
+static inline void FN(spread_item)(const struct sort_piece *piece, const struct sort_image *image, uint32_t i, uint32_t shift,
+                                   uint32_t mask, uint32_t *next, FN(item) * area, bool in_log) {
+    FN(item) item = FN(item_at)(piece, i, in_log);
+    item.key = FN(convert)(item.key, image);
+    area[next[FN(digit)(item.key, shift, mask)]++] = item;
+}
+
+/* ahead: asks for the places of later items. */
 ALWAYS_INLINE void FN(spread_piece)(struct sort_piece piece, struct sort_image image, uint32_t shift, uint32_t mask, uint32_t *next,
-                                    FN(item) * area, bool in_log) {
-    UNROLLED for (uint32_t i = 0; i < piece.n; i++) {
-        FN(item) item = FN(item_at)(&piece, i, in_log);
-        item.key = FN(convert)(item.key, &image);
-        area[next[FN(digit)(item.key, shift, mask)]++] = item;
+                                    FN(item) * area, bool ahead, bool in_log) {
+    const uint32_t nasking = ahead && piece.n > SORT_SLOTS_AHEAD ? piece.n - SORT_SLOTS_AHEAD : 0;
+    for (uint32_t i = 0; i < nasking; i++) {
+        const KEY later = FN(piece_key)(&piece, &image, i + SORT_SLOTS_AHEAD, in_log);
+        __builtin_prefetch(&area[next[FN(digit)(later, shift, mask)]], 1);
+        FN(spread_item)(&piece, &image, i, shift, mask, next, area, in_log);
     }
+    UNROLLED for (uint32_t i = nasking; i < piece.n; i++) FN(spread_item)(&piece, &image, i, shift, mask, next, area, in_log);
 }
 
 /* ---- the same for a source --------------------------------------------------------------------------------------------------- */
@@ -95,8 +105,9 @@ static void FN(spread_in)(const struct sort_leaf *leaf, uint32_t shift, uint32_t
     struct sort_reader reader = {.source = &leaf->source};
     struct sort_piece piece;
     FN(item) *area = (FN(item) *)(void *)leaf->area;
+    const bool ahead = leaf->source.n >= SORT_SPREAD_AHEAD_NBYTES / sizeof(FN(item)) && cpu_stores_wait();
     while (sort_next_piece(&reader, sizeof(FN(item)), &piece))
-        FOR_PIECE(FN(spread_piece), piece, leaf->image, shift, (1u << bits) - 1, next, area);
+        FOR_PIECE(FN(spread_piece), piece, leaf->image, shift, (1u << bits) - 1, next, area, ahead);
 }
 #undef FOR_PIECE
 
@@ -181,8 +192,9 @@ static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, u
     FN(finish_runs)(leaf, lo, digits.low_shift, mask & ~sort_low_bits(digits.low_shift));
 }
 
-/* Buckets longer than this are dearer. */
-enum { FN(bucket_most) = VALUE_NBYTES > 0 ? SORT_NETWORK_KEYS : SORT_GROUP_NBYTES / sizeof(KEY) };
+#ifdef REAL
+#include "sort_slots_tmpl.h"
+#endif
 
 #ifdef VALUE
 /* The buckets of a leaf by networks have been spread in the area, by the digit from bit `shift` up: sorts them, those too long for tags by
@@ -198,54 +210,20 @@ static void FN(finish_pairs)(const struct sort_leaf *leaf, const uint32_t *bound
         if (bounds[d + 1] - bounds[d] > SORT_PAIRS_MAX) FN(leaf_again)(&by_digits, bounds[d], bounds[d + 1], 0, shift);
     }
 }
-#else
-/* The buckets of a leaf by networks have been spread in the area, nbig keys in long ones: sorts them, the long ones by halves. */
-static void FN(finish_buckets)(const struct sort_leaf *leaf, const uint32_t *bounds, uint32_t nbuckets, uint32_t nbig) {
-    leaf->vector->buckets(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->area, bounds, nbuckets, &leaf->image);
-    for (uint32_t d = 0; nbig > 0; d++) {
-        const uint32_t n = bounds[d + 1] - bounds[d];
-        if (n <= FN(bucket_most)) continue;
-        FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
-        sort_exchange(leaf->sorter, leaf->begin + bounds[d], n, true);
-        nbig -= n;
-    }
-}
-#endif
 
-#ifdef REAL
-#include "sort_slots_tmpl.h"
-#endif
-
-/* Keys sorted whole, which differ in bits `varying` at most. False, with nothing written, if there is no room for the counts; of pairs also
- * if tags have no room for places, or if most buckets would be long: two digits are quicker then. */
+/* Pairs sorted whole, whose keys differ in bits `varying` at most. False, with nothing written, if there is no room for the counts, if tags
+ * have no room for places, or if most buckets would be long: two digits are quicker then. */
 static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying) {
     const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
     const uint32_t nbuckets = 1u << digits.high_bits;
     uint32_t *bounds = leaf->table;
-#ifdef REAL
-    if (FN(leaf_by_slots)(leaf, varying)) return true;
-#endif
-    if (leaf->table_items < nbuckets + 1) return false;
-    if (VALUE_NBYTES > 0 && digits.high_shift + SORT_PAIRS_PLACE_BITS > 64) return false;
+    if (leaf->table_items < nbuckets + 1 || digits.high_shift + SORT_PAIRS_PLACE_BITS > 64) return false;
     bounds[0] = 0;
     FN(count_source)(leaf, &digits, NULL, bounds + 1);
-    const uint32_t nbig = sort_sum_counts(bounds + 1, nbuckets, FN(bucket_most));
-    if (VALUE_NBYTES > 0 && nbig > leaf->source.n / 2) return false;
+    if (sort_sum_counts(bounds + 1, nbuckets, SORT_NETWORK_KEYS) > leaf->source.n / 2) return false;
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
-#ifdef VALUE
     FN(finish_pairs)(leaf, bounds, nbuckets, digits.high_shift);
-#else
-    FN(finish_buckets)(leaf, bounds, nbuckets, nbig);
-#endif
     return true;
-}
-
-#ifdef REAL
-/* The same for floats, by value, in slots. False, with nothing written, if that is not possible. */
-static bool FN(leaf_by_line)(const struct sort_leaf *leaf) {
-    const uint32_t bits = sort_network_bits(leaf->source.n);
-    struct sort_line line;
-    return FN(source_line)(leaf, bits, &line) && FN(line_by_slots)(leaf, &line, bits);
 }
 #endif
 
@@ -272,16 +250,23 @@ static void FN(leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi) {
         return;
     }
 #ifdef REAL
-    if (leaf->by_line && FN(leaf_by_line)(leaf)) return;
+    if (leaf->vector != NULL) {
+        FN(leaf_by_vectors)(leaf, mask);
+        return;
+    }
 #endif
-    const bool networks = VALUE_NBYTES > 0 ? leaf->pair_buckets != NULL && n >= SORT_PAIRS_MIN : leaf->vector != NULL;
+#ifdef VALUE
+    const bool networks = leaf->pair_buckets != NULL && n >= SORT_PAIRS_MIN;
     /* The keys of a bucket are seldom alike in more than its digit: that they are not is seen soon enough. */
     if (networks && in_log && FN(leaf_by_networks)(leaf, mask)) return;
+#endif
     const uint64_t varying = FN(source_varying)(leaf) & mask;
     if (varying == 0) {
         FN(copy_source)(leaf);
         return;
     }
+#ifdef VALUE
     if (networks && !(in_log && sort_bit_top(varying) == hi) && FN(leaf_by_networks)(leaf, varying)) return;
+#endif
     FN(leaf_by_digits)(leaf, varying, lo, mask);
 }

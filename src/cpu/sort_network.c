@@ -11,7 +11,7 @@
  * other reversed. Of keys in the same register, two registers bring the lower ones to one and the upper ones to the other. Up to 8 KiB:
  * in pieces of 1 KiB, which are merged the same way (sort_merge_tmpl.h).
  *
- * part: keys below a divider are brought before the others, in place, by eights (sort_part_tmpl.h).
+ * part: keys below a divider are brought before the others by eights (sort_part_tmpl.h).
  *
  * few: keys of few different values are counted (sort_few_tmpl.h).
  *
@@ -144,9 +144,7 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LANE_NUMBERS            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define SIGNS(v)                _mm512_srai_epi32(v, 31)
 #define LESS(a, b)              _mm512_cmplt_epi32_mask(a, b)
-#define LOAD_U32(at)            _mm512_loadu_si512(at)
 #define LOAD_U8(at)             _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(at)))
-#define SUBTRACT(a, b)          _mm512_sub_epi32(a, b)
 #define BELOW(a, b)             _mm512_cmplt_epu32_mask(a, b)
 #define UNEQUAL(mask, a, b)     _mm512_mask_cmpneq_epu32_mask(mask, a, b)
 #define ADD_ONE(v, mask)        _mm512_mask_sub_epi32(v, mask, v, SPLAT(-1))
@@ -178,9 +176,7 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define LANE_NUMBERS            _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
 #define SIGNS(v)                _mm512_srai_epi64(v, 63)
 #define LESS(a, b)              _mm512_cmplt_epi64_mask(a, b)
-#define LOAD_U32(at)            _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(at)))
 #define LOAD_U8(at)             _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(at)))
-#define SUBTRACT(a, b)          _mm512_sub_epi64(a, b)
 #define BELOW(a, b)             _mm512_cmplt_epu64_mask(a, b)
 #define UNEQUAL(mask, a, b)     _mm512_mask_cmpneq_epu64_mask(mask, a, b)
 #define ADD_ONE(v, mask)        _mm512_mask_sub_epi64(v, mask, v, SPLAT(-1))

@@ -203,7 +203,7 @@ TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const 
 
 #include "sort_few_tmpl.h"
 
-static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), FN(sort_slots), FN(part), FN(sort_few_values)};
+static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_slots), FN(part), FN(sort_few_values)};
 
 #undef KEY
 #undef FN
@@ -222,9 +222,7 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_buckets), 
 #undef LANE_NUMBERS
 #undef SIGNS
 #undef LESS
-#undef LOAD_U32
 #undef LOAD_U8
-#undef SUBTRACT
 #undef BELOW
 #undef UNEQUAL
 #undef ADD_ONE

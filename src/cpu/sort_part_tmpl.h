@@ -52,7 +52,7 @@ TARGET ALWAYS_INLINE KEY *FN(put_some)(KEY *low, uint64_t apart, __m512i v, uint
 
 enum { FN(turn) = 4 * LANES }; /* keys that are read at a time */
 
-TARGET ALWAYS_INLINE uint64_t FN(part_as)(KEY *keys, uint64_t n, const struct sort_image *image, KEY divider_image) {
+TARGET ALWAYS_INLINE uint64_t FN(part_in_place)(KEY *keys, uint64_t n, const struct sort_image *image, KEY divider_image) {
     const __m512i divider = SPLAT(divider_image);
     const uint32_t nrest = (uint32_t)(n % FN(turn));
     KEY *to = keys, *low = keys + FN(turn), *high = keys + n - nrest - FN(turn);
@@ -86,7 +86,35 @@ TARGET ALWAYS_INLINE uint64_t FN(part_as)(KEY *keys, uint64_t n, const struct so
     return (uint64_t)(to - keys);
 }
 
-TARGET static uint64_t FN(part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider) {
+/* From elsewhere: read from end to end, and written at once, as both ends have room for a group while there are 8 keys to come. */
+TARGET ALWAYS_INLINE uint64_t FN(part_from)(KEY *to, const KEY *from, uint64_t n, const struct sort_image *image, KEY divider_image) {
+    const __m512i divider = SPLAT(divider_image);
+    const uint32_t nrest = (uint32_t)(n % FN(turn));
+    KEY *low = to;
+    uint64_t apart = n;
+    for (uint32_t i = 0; i < nrest; i += LANES) {
+        const uint32_t here = nrest - i < LANES ? nrest - i : LANES;
+        low = FN(put_some)(low, apart, LOAD(SPLAT(0), FN(lanes_of)(here, 0), from + n - nrest + i), here, image, divider);
+        apart -= here;
+    }
+    for (; apart > 0; apart -= FN(turn), from += FN(turn)) {
+        __m512i v[4];
+        UNROLL for (uint32_t i = 0; i < 4; i++) v[i] = _mm512_loadu_si512(from + i * LANES);
+        for (uint32_t i = 0; i < FN(turn) && n > SORT_EXCHANGE_ITEMS(sizeof(KEY)); i += SORT_LINE_NBYTES / sizeof(KEY)) {
+            __builtin_prefetch(from + SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) + i);
+            __builtin_prefetch(low + SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) + i, 1);
+            __builtin_prefetch(low + apart - SORT_EXCHANGE_AHEAD_NBYTES / sizeof(KEY) - i, 1);
+        }
+        low = FN(put)(low, apart, v, image, divider);
+    }
+    return (uint64_t)(low - to);
+}
+
+TARGET ALWAYS_INLINE uint64_t FN(part_of)(KEY *to, const KEY *from, uint64_t n, const struct sort_image *image, KEY divider) {
+    return to == from ? FN(part_in_place)(to, n, image, divider) : FN(part_from)(to, from, n, image, divider);
+}
+
+TARGET static uint64_t FN(part)(void *to, const void *from, uint64_t n, const struct sort_image *image, uint64_t divider) {
     const struct sort_image no_float = {image->flip, 0};
-    return image->when_negative == 0 ? FN(part_as)(keys, n, &no_float, (KEY)divider) : FN(part_as)(keys, n, image, (KEY)divider);
+    return image->when_negative == 0 ? FN(part_of)(to, from, n, &no_float, (KEY)divider) : FN(part_of)(to, from, n, image, (KEY)divider);
 }

@@ -20,7 +20,6 @@ static const struct sort_arrays *source_of(const struct sorter *s, const struct 
 
 static void sort_leaf(const struct sorter *s, const struct bucket *b, const struct sort_source *source, uint32_t task) {
     struct sort_bench *bench = bench_of(s, task);
-    const bool by_line = b->spreads.by_line != SORT_SKEWED;
     const struct sort_leaf leaf = {.source = *source,
                                    .to = s->out,
                                    .begin = b->begin,
@@ -30,8 +29,7 @@ static void sort_leaf(const struct sorter *s, const struct bucket *b, const stru
                                    .area_nbytes = s->bench_nbytes - sizeof *bench,
                                    .table = (uint32_t *)(void *)(s->tables + task * s->table_nbytes),
                                    .table_items = s->table_nbytes / sizeof(uint32_t),
-                                   .by_line = by_line,
-                                   .in_slots = (by_line ? b->spreads.by_line : b->spreads.by_digit) == SORT_EVEN,
+                                   .by_line = b->spreads.by_line != SORT_SKEWED,
                                    .vector = s->vector,
                                    .pair_buckets = s->pair_buckets,
                                    .sorter = s};
@@ -222,26 +220,21 @@ static struct sort_spreads spreads_of(const struct sorter *s, const struct bucke
 }
 
 /* Do vectors exchange such keys quicker? Floats that are skewed by digit may be spread by value. A single leaf has to be even, or it takes
- * up to a third longer; but not one of 64-bit keys by digit. */
+ * up to a third longer. */
 static bool is_skewed(const struct sorter *s, const struct bucket *b) {
-    const struct sort_spreads spreads = b->spreads;
     if (s->vector == NULL) return false;
-    if (spreads.by_digit == SORT_FEW) return true;
-    const bool by_line = b->level == 0 && spreads.by_line != SORT_SKEWED, leaf = b->level == 0 && b->end <= s->leaf_items;
-    const bool even = leaf && (by_line || s->kernel->item_nbytes == sizeof(uint32_t));
-    return (by_line ? spreads.by_line : spreads.by_digit) < (even ? SORT_EVEN : SORT_UNEVEN);
+    const bool by_line = b->level == 0 && b->spreads.by_line != SORT_SKEWED, leaf = b->level == 0 && b->end <= s->leaf_items;
+    return (by_line ? b->spreads.by_line : b->spreads.by_digit) < (leaf ? SORT_EVEN : SORT_UNEVEN);
 }
 
 /* Skewed keys that vectors can exchange: by that; a digit would leave most of them together, one waiting for the other. */
-static void sort_skewed(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks) {
+static void sort_skewed(const struct sorter *s, const struct bucket *b, uint32_t ntasks) {
     const uint64_t n = b->end - b->begin;
     const bool by_sample = b->spreads.by_digit == SORT_FEW;
-    struct split_job job = job_of(s, b, task, ntasks);
-    run_tasks(&job, copy_task);
     if (ntasks > 1)
-        sort_exchange_together(s, b->begin, n, by_sample, s->logs); /* logs are larger, and not in use */
+        sort_exchange_together(s, source_of(s, b), b->begin, n, by_sample, s->logs); /* logs are larger, and not in use */
     else
-        sort_exchange(s, b->begin, n, by_sample);
+        sort_exchange(s, source_of(s, b), b->begin, n, by_sample);
 }
 
 /* ---- buckets to threads ------------------------------------------------------------------------------------------------------ */
@@ -264,7 +257,7 @@ static void sort_serially(const struct sorter *s, struct bucket *b, uint32_t tas
     const uint64_t leaf_items = s->leaf_items;
     b->spreads = spreads_of(s, b);
     if (is_skewed(s, b)) {
-        sort_skewed(s, b, task, 1);
+        sort_skewed(s, b, 1);
         return;
     }
     if (b->end - b->begin <= leaf_items) {
@@ -319,7 +312,7 @@ static void sort_in_parallel(const struct sorter *s, struct bucket *b) {
     struct bucket_job job = {.s = s, .bounds = bench_of(s, 0)->bounds[b->level]};
     b->spreads = spreads_of(s, b);
     if (is_skewed(s, b)) {
-        sort_skewed(s, b, 0, s->ntasks);
+        sort_skewed(s, b, s->ntasks);
         return;
     }
     job.nbuckets = split_bucket(s, b, 0, s->ntasks, &job.sub);
@@ -339,10 +332,12 @@ static void sort_in_parallel(const struct sorter *s, struct bucket *b) {
     }
 }
 
-static void open_logs(const struct sorter *s) {
+static void open_benches(const struct sorter *s) {
     for (uint32_t i = 0; i < s->ntasks; i++) {
-        bench_of(s, i)->log.blocks = s->logs + i * s->log_nbytes;
-        bench_of(s, i)->log.next = (uint32_t *)(void *)(s->logs_next + i * s->log_next_nbytes);
+        struct sort_bench *const bench = bench_of(s, i);
+        bench->nleaves = bench->nvain = 0;
+        bench->log.blocks = s->logs + i * s->log_nbytes;
+        bench->log.next = (uint32_t *)(void *)(s->logs_next + i * s->log_next_nbytes);
     }
 }
 
@@ -355,7 +350,7 @@ void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi) {
     struct bucket whole = {.end = n, .lo = lo, .hi = hi};
     if (s->ntasks == 1 && sort_if_few(s, n)) return;
     if (sort_if_in_order(s, n, lo, hi)) return;
-    open_logs(s);
+    open_benches(s);
     if (s->ntasks > 1)
         sort_in_parallel(s, &whole);
     else

@@ -69,7 +69,6 @@ ALWAYS_INLINE bool FN(piece_to_slots)(struct FN(slots) * slots, struct sort_piec
 /* Room for 2^bits buckets: false if the leaf has none, or if its keys are known to be uneven. */
 static bool FN(open_slots)(struct FN(slots) * slots, const struct sort_leaf *leaf, uint32_t bits) {
     const uint64_t most = leaf->source.n / SORT_SPILLED_SHARE, nplaces = (uint64_t)SORT_NETWORK_KEYS << bits;
-    if (!leaf->in_slots) return false;
     if ((nplaces + most) * sizeof(KEY) > leaf->area_nbytes || UINT64_C(1) << bits > leaf->table_items * sizeof *leaf->table) return false;
     KEY *const places = (KEY *)(void *)leaf->area;
     *slots = (struct FN(slots)){places, (uint8_t *)leaf->table, places + nplaces, 0, (uint32_t)most, cpu_stores_wait()};
@@ -83,50 +82,53 @@ static void FN(finish_slots)(const struct sort_leaf *leaf, const struct FN(slots
         images.image = (struct sort_image){0, 0};
         images.out.keys = (unsigned char *)slots->spilled;
         images.benches = NULL;
-        sort_exchange(&images, 0, slots->nspilled, false);
+        sort_exchange(&images, &images.out, 0, slots->nspilled, false);
     }
     leaf->vector->slots(leaf->to.keys + leaf->begin * sizeof(KEY), leaf->source.n, slots->places, slots->counts, 1u << bits, slots->spilled,
                         &leaf->image);
 }
 
-/* Too many keys are spilled: they lie unevenly, or are few and often; halves are quicker than a second read and long buckets. */
-static void FN(leaf_by_exchange)(const struct sort_leaf *leaf) {
-    FN(copy_source)(leaf);
-    sort_exchange(leaf->sorter, leaf->begin, leaf->source.n, true);
-}
-
-/* Keys sorted whole, which differ in bits `varying` at most. False, with nothing written, if there is no room for slots. */
-static bool FN(leaf_by_slots)(const struct sort_leaf *leaf, uint64_t varying) {
-    const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
+/* Sorts the leaf in slots, by line or, if that is NULL, by the digit: false, with nothing written, if there is no room or too many are
+ * spilled. */
+static bool FN(leaf_in_slots)(const struct sort_leaf *leaf, struct sort_digits digits, const struct sort_line *line) {
     const uint32_t shift = digits.high_shift, mask = (1u << digits.high_bits) - 1;
     const struct sort_image no_float = {leaf->image.flip, 0};
     struct sort_reader reader = {.source = &leaf->source};
     struct sort_piece piece;
     struct FN(slots) slots;
-    if (digits.high_bits < sort_network_bits(leaf->source.n) || !FN(open_slots)(&slots, leaf, digits.high_bits)) return false;
+    if (!FN(open_slots)(&slots, leaf, digits.high_bits)) return false;
     while (sort_next_piece(&reader, sizeof(KEY), &piece)) {
-        if (leaf->image.when_negative == 0 ? !FN(piece_to_slots)(&slots, piece, no_float, shift, mask, NULL)
-                                           : !FN(piece_to_slots)(&slots, piece, leaf->image, shift, mask, NULL)) {
-            FN(leaf_by_exchange)(leaf);
-            return true;
+        if (line != NULL                     ? !FN(piece_to_slots)(&slots, piece, leaf->image, 0, 0, line)
+            : leaf->image.when_negative == 0 ? !FN(piece_to_slots)(&slots, piece, no_float, shift, mask, NULL)
+                                             : !FN(piece_to_slots)(&slots, piece, leaf->image, shift, mask, NULL)) {
+            leaf->bench->nvain++;
+            return false;
         }
     }
     FN(finish_slots)(leaf, &slots, digits.high_bits);
     return true;
 }
 
-/* The same by line, for floats. */
-static bool FN(line_by_slots)(const struct sort_leaf *leaf, const struct sort_line *line, uint32_t bits) {
-    struct sort_reader reader = {.source = &leaf->source};
-    struct sort_piece piece;
-    struct FN(slots) slots;
-    if (!FN(open_slots)(&slots, leaf, bits)) return false;
-    while (sort_next_piece(&reader, sizeof(KEY), &piece)) {
-        if (!FN(piece_to_slots)(&slots, piece, leaf->image, 0, 0, line)) {
-            FN(leaf_by_exchange)(leaf);
-            return true;
-        }
+/* Floats by their values: false, with nothing written, if that is not possible. */
+static bool FN(leaf_by_line)(const struct sort_leaf *leaf) {
+    const struct sort_digits digits = {.high_bits = sort_network_bits(leaf->source.n)};
+    struct sort_line line;
+    return FN(source_line)(leaf, digits.high_bits, &line) && FN(leaf_in_slots)(leaf, digits, &line);
+}
+
+static bool FN(leaf_by_digit)(const struct sort_leaf *leaf, uint64_t mask) {
+    const uint64_t varying = leaf->source.nlogs > 0 ? mask : FN(source_varying)(leaf) & mask; /* buckets are seldom alike in more bits */
+    return varying != 0 && FN(leaf_in_slots)(leaf, sort_network_digits(varying, leaf->source.n), NULL);
+}
+
+/* Keys sorted whole: in slots or, if they lie unevenly, or are few and often, by halves. Slots that are given up take a third longer than
+ * halves alone; so, when more than a quarter of the leaves has been, they are tried seldom. */
+static void FN(leaf_by_vectors)(const struct sort_leaf *leaf, uint64_t mask) {
+    const bool in_log = leaf->source.nlogs > 0;
+    if (4 * leaf->bench->nvain <= leaf->bench->nleaves++) {
+        if (leaf->by_line && FN(leaf_by_line)(leaf)) return;
+        if (FN(leaf_by_digit)(leaf, mask)) return;
     }
-    FN(finish_slots)(leaf, &slots, bits);
-    return true;
+    if (in_log) FN(unload)(&leaf->to, leaf->begin, &leaf->source);
+    sort_exchange(leaf->sorter, in_log ? &leaf->to : &leaf->source.arrays, leaf->begin, leaf->source.n, true);
 }

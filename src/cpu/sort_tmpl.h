@@ -155,14 +155,14 @@ static void FN(reverse)(const struct sort_arrays *to, const struct sort_arrays *
 
 #ifndef VALUE
 /* Each key changes places with the first of the high ones before it; if it is high itself, no harm is done. No branch. */
-static uint64_t FN(part)(void *keys, uint64_t n, const struct sort_image *image, uint64_t divider) {
-    const struct sort_arrays arrays = {keys, NULL};
+static uint64_t FN(part)(void *to, const void *from, uint64_t n, const struct sort_image *image, uint64_t divider) {
+    const struct sort_arrays in = {(unsigned char *)from, NULL}, out = {to, NULL};
     const struct sort_image copy = *image; /* which no store to the keys can change */
     uint64_t nlow = 0;
     for (uint64_t i = 0; i < n; i++) {
-        const FN(item) key = FN(load_raw)(&arrays, i);
-        FN(store_raw)(&arrays, i, FN(load_raw)(&arrays, nlow));
-        FN(store_raw)(&arrays, nlow, key);
+        const FN(item) key = FN(load_raw)(&in, i);
+        if (nlow < i) FN(store_raw)(&out, i, FN(load_raw)(&out, nlow));
+        FN(store_raw)(&out, nlow, key);
         nlow += FN(convert)(key.key, &copy) < divider;
     }
     return nlow;

@@ -1,0 +1,149 @@
+/* sort_sample.c: what a few of the keys tell about all: a divider for a part, and which way the keys are sorted most quickly.
+ *
+ *     keys at equal distances, in order    1 1 2 | 3 5 9 30    median 3; 1 repeats; half of them within a fifteenth of the range
+ *
+ * A sample only decides how, never what comes out. Cost: 15 keys take some 60 ns, 1024 two microseconds; one key in 32 is looked at, at the
+ * most. Source: Frazer and McKellar, Samplesort, 1970. */
+#include <string.h>
+
+#include "sort_kernels.h"
+
+/* Of a part: FEW different ones of MEDIAN_KEYS, or so many that SORT_FEW_VALUES values could show, seem few. More keys, where they are less
+ * than a hundredth of the work, divide it more evenly: 2 % of the time of a sort. */
+enum { MEDIAN_KEYS = 15, MEDIAN_MORE_KEYS = 63, MEDIAN_MORE_ITEMS = 8192, MEDIAN_FEW = 10 };
+/* Of all: the keys whose places are looked at, out of those that are searched for equal ones. */
+enum { SPREAD_KEYS = 128, SPREAD_MAX_KEYS = 1024, SPREAD_EQUAL = 3, LINE_RUN = 12 };
+/* Pairs have few values if the sample has fewer: 256 different keys leave some 100. */
+enum { SPREAD_PAIRS_VALUES = 100 };
+
+/* ---- keys at equal distances ------------------------------------------------------------------------------------------------- */
+
+/* nkeys of nbytes, a constant where it may be: as a number it makes each key a call. */
+ALWAYS_INLINE void copy_keys_of(unsigned char *to, const unsigned char *from, uint64_t apart, uint32_t nkeys, uint32_t nbytes) {
+    for (uint32_t i = 0; i < nkeys; i++) memcpy(to + i * nbytes, from + apart * i * nbytes, nbytes);
+}
+
+static void copy_keys_apart(unsigned char *to, const unsigned char *from, uint64_t apart, uint32_t nkeys, uint32_t nbytes) {
+    if (nbytes == sizeof(uint32_t))
+        copy_keys_of(to, from, apart, nkeys, sizeof(uint32_t));
+    else if (nbytes == sizeof(uint64_t))
+        copy_keys_of(to, from, apart, nkeys, sizeof(uint64_t));
+    else
+        copy_keys_of(to, from, apart, nkeys, nbytes);
+}
+
+/* Some of n keys, in order; without vector code at most SORT_INSERTION_MAX. */
+static void take_sample(const struct sorter *s, unsigned char *room, const unsigned char *keys, uint64_t n, uint32_t nkeys) {
+    const struct sort_leaf leaf = {
+        .source = {.arrays = {room, NULL}, .n = nkeys}, .to = {room, NULL}, .image = s->image, .vector = s->vector};
+    copy_keys_apart(room, keys, n / nkeys, nkeys, s->kernel->item_nbytes);
+    s->kernel->leaf(&leaf, 0, 8 * s->kernel->item_nbytes);
+}
+
+/* As sort_kernel's image_at(), which is a call for each, for keys of 4 or 8 bytes. */
+ALWAYS_INLINE void images_of(uint64_t *images, const unsigned char *keys, uint32_t nkeys, uint32_t nbytes, const struct sort_image *image) {
+    for (uint32_t i = 0; i < nkeys; i++) {
+        uint32_t half;
+        uint64_t raw;
+        memcpy(&half, keys + i * sizeof half, sizeof half);
+        if (nbytes == sizeof raw)
+            memcpy(&raw, keys + i * sizeof raw, sizeof raw);
+        else
+            raw = half;
+        images[i] = raw ^ image->flip ^ (image->when_negative & (0 - (raw >> (8 * nbytes - 1))));
+    }
+}
+
+/* ---- the median of a part ---------------------------------------------------------------------------------------------------- */
+
+struct sort_median sort_median_of(const struct sorter *s, const unsigned char *keys, uint64_t n) {
+    const bool more = s->vector != NULL && n > MEDIAN_MORE_ITEMS;
+    const uint32_t nkeys = more ? MEDIAN_MORE_KEYS : MEDIAN_KEYS, middle = nkeys / 2, near = nkeys / MEDIAN_KEYS;
+    unsigned char room[MEDIAN_MORE_KEYS * sizeof(uint64_t)];
+    uint64_t images[MEDIAN_MORE_KEYS];
+    const struct sort_arrays sample = {room, NULL};
+    take_sample(s, room, keys, n, nkeys);
+    if (s->vector != NULL)
+        images_of(images, room, nkeys, s->kernel->item_nbytes, &s->image);
+    else
+        for (uint32_t i = 0; i < nkeys; i++) images[i] = s->kernel->image_at(&sample, &s->image, i);
+    uint32_t nvalues = 1;
+    for (uint32_t i = 1; i < nkeys; i++) nvalues += images[i] != images[i - 1];
+    const uint64_t median = images[middle];
+    return (struct sort_median){.image = median,
+                                .repeats = images[middle - near] == median || images[middle + near] == median,
+                                .few = nvalues <= (more ? SORT_FEW_VALUES : MEDIAN_FEW)};
+}
+
+/* Three equal keys spare the sample, which takes as long as some 2000 keys that are all equal. */
+bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n) {
+    const uint32_t nbytes = s->kernel->item_nbytes;
+    const bool equal = memcmp(keys, keys + n / 2 * nbytes, nbytes) == 0 && memcmp(keys, keys + (n - 1) * nbytes, nbytes) == 0;
+    return equal || sort_median_of(s, keys, n).few;
+}
+
+/* ---- how all keys are spread ------------------------------------------------------------------------------------------------- */
+
+/* Keys are skewed if one of 2^bits buckets has `run` of the sample. Floats with some twenty exponents wait for one another in a split by
+ * eight bits. Pairs cannot go by halves, but only by two digits, which are slower with skewed keys, too. */
+struct limits {
+    uint32_t bits, run;
+};
+static const struct limits alone = {8, 6}, with_values = {10, 12};
+
+/* Of images, in order. */
+ALWAYS_INLINE enum sort_spread digit_spread(const uint64_t images[SPREAD_KEYS], const struct limits *limits) {
+    const uint64_t differ = images[0] ^ images[SPREAD_KEYS - 1];
+    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > limits->bits ? top - limits->bits : 0;
+    uint32_t nruns = 0;
+    for (uint32_t i = limits->run; i < SPREAD_KEYS; i++) nruns += images[i] >> shift == images[i - limits->run] >> shift;
+    if (nruns > 0) return SORT_SKEWED;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = SPREAD_KEYS / 2; i < SPREAD_KEYS; i++) least = min_u64(least, images[i] - images[i - SPREAD_KEYS / 2]);
+    return least < sort_low_bits(top) / 16 * SORT_EVEN_HALF ? SORT_UNEVEN : SORT_EVEN;
+}
+
+/* So many that of n keys, each of which is there four times, six pairs are expected among them. */
+static uint32_t spread_keys(uint64_t n) {
+    uint32_t nkeys = 2 * SPREAD_KEYS;
+    while (nkeys < SPREAD_MAX_KEYS && (uint64_t)nkeys * nkeys < 3 * n) nkeys *= 2;
+    return nkeys;
+}
+
+/* Neighbours that are the same. */
+ALWAYS_INLINE uint32_t count_equal(const unsigned char *keys, uint32_t nkeys, uint32_t nbytes) {
+    uint32_t nequal = 0;
+    for (uint32_t i = 1; i < nkeys; i++) nequal += memcmp(keys + i * nbytes, keys + (i - 1) * nbytes, nbytes) == 0;
+    return nequal;
+}
+
+/* With more of them each key of 32 bits is there some 96 times or more, one of 64 half as often: a divider from a sample then leaves parts
+ * that are all equal, and these are done. */
+static uint64_t few_equal(uint64_t n, uint64_t nkeys, uint32_t nbytes) { return min_u64(nkeys / 2, 192 * nkeys * nkeys / (n * nbytes)); }
+
+struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n) {
+    const uint32_t nbytes = s->kernel->item_nbytes, nkeys = spread_keys(n);
+    unsigned char room[SPREAD_MAX_KEYS * sizeof(uint64_t)];
+    uint64_t images[SPREAD_KEYS];
+    take_sample(s, room, from->keys + begin * nbytes, n, nkeys);
+    const uint32_t nequal =
+        nbytes == sizeof(uint32_t) ? count_equal(room, nkeys, sizeof(uint32_t)) : count_equal(room, nkeys, sizeof(uint64_t));
+    if (nequal >= SPREAD_EQUAL) return (struct sort_spreads){nequal > few_equal(n, nkeys, nbytes) ? SORT_FEW : SORT_SKEWED, SORT_SKEWED};
+    copy_keys_apart(room, room, nkeys / SPREAD_KEYS, SPREAD_KEYS, nbytes);
+    images_of(images, room, SPREAD_KEYS, nbytes, &s->image);
+    const struct sort_arrays sample = {room, NULL};
+    const bool floats = s->kernel->line_spread != NULL && s->image.when_negative != 0;
+    return (struct sort_spreads){digit_spread(images, &alone),
+                                 floats ? s->kernel->line_spread(&sample, SPREAD_KEYS, LINE_RUN) : SORT_SKEWED};
+}
+
+bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n) {
+    const uint32_t nbytes = s->kernel->item_nbytes;
+    unsigned char room[SPREAD_KEYS * sizeof(uint64_t)];
+    uint64_t images[SPREAD_KEYS];
+    take_sample(s, room, from->keys, n, SPREAD_KEYS);
+    images_of(images, room, SPREAD_KEYS, nbytes, &s->image);
+    uint32_t nvalues = 1;
+    for (uint32_t i = 1; i < SPREAD_KEYS; i++) nvalues += images[i] != images[i - 1];
+    return nvalues < SPREAD_PAIRS_VALUES || digit_spread(images, &with_values) == SORT_SKEWED;
+}
