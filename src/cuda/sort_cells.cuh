@@ -1,11 +1,11 @@
 /* sort_cells.cuh: numbers for the buckets of floats (sort_digits.cuh), from how the keys lie.
  *
  *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above
- *     count     up to a million keys by their cells
+ *     count     up to four million keys by their cells
  *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together
  *
  * Where a bucket gets too many keys all the same, the histogram behind sees it, and the stable passes, or a split digit by digit, do the
- * work. Cost: up to a million keys read, one launch. */
+ * work. Cost: up to 16 MiB of keys read, one launch. */
 #ifndef UPSWEEP_CUDA_SORT_CELLS_CUH
 #define UPSWEEP_CUDA_SORT_CELLS_CUH
 

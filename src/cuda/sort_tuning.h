@@ -73,7 +73,7 @@ static constexpr uint64_t levels_first_min(size_t key_nbytes) { return key_nbyte
 
 /* Cells of floats (sort_cells.cuh): keys that are counted by them, at most. */
 #define CELL_THREADS 1024
-#define CELL_SAMPLE  (1u << 20)
+#define CELL_SAMPLE  (1u << 22)
 
 /* Rounds of exchanges before a window is looked at whether it is in order (sort_window.cuh). */
 #define WINDOW_BLIND_ROUNDS 3
