@@ -224,7 +224,9 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
 static bool goes_by_halves(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const uint64_t n = args->n;
     if (n <= SORT_EXCHANGE_ITEMS(key_nbytes)) return true;
-    return tasks_for(ctx, n) == 1 && n > SORT_SLOTS_ITEMS(key_nbytes) && n <= SORT_HALVES_ITEMS(key_nbytes, image->when_negative != 0);
+    const bool is_real = image->when_negative != 0;
+    const uint32_t ntasks = tasks_for(ctx, n), most = key_nbytes == 4 || is_real ? 2 : 1; /* more threads: not measured */
+    return ntasks <= most && n > SORT_SLOTS_ITEMS(key_nbytes) && n <= SORT_HALVES_ITEMS(key_nbytes, is_real);
 }
 
 /* By halves, whatever the keys are, but for what is in order or has few values. */
