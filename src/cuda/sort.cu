@@ -12,7 +12,7 @@
  *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
  *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh; with something beside them, sort_fused_repeats.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
- *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before
+ *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_cell_slots.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
@@ -193,7 +193,7 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
 
 /* Clears the headers, the histogram, and the sizes of slots: all that the split's kernels must find zeroed. */
 static cudaError_t clear_headers(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
-    const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits + (split->slots.items > 0));
+    const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits + (split->slots.area != NULL));
     char *begin = cleared_from(job), *end = (char *)split->header->cursor + histogram;
     return cudaMemsetAsync(begin, 0, (size_t)(end - begin), (cudaStream_t)queue->stream);
 }
@@ -218,7 +218,7 @@ static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *
 template <typename KEY> static void place_slots(struct split_job *split, char *area) {
     const uint32_t nbuckets = 1u << (split->coarse_bits + split->fine_bits);
     split->slots.area = area;
-    split->slots.aside = (KEY *)area + (size_t)nbuckets * split->slots.items;
+    split->slots.aside = (KEY *)area + (size_t)nbuckets * split->slots.items; /* of floats: as the plan has it */
     split->slots.size = split->header->cursor + nbuckets;
 }
 
@@ -262,7 +262,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
         split->levels_first = split->n >= levels_first_min(sizeof(KEY));
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
-    if (split->slots.items) place_slots<KEY>(split, scratch + layout->slots);
+    if (split->slots.items || split->slots.float_items) place_slots<KEY>(split, scratch + layout->slots);
     split->second = split->value_nbytes == 4 ? NULL : job->drop_keys ? split->values_out : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;

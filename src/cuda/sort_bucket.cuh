@@ -154,12 +154,13 @@ static __device__ __forceinline__ uint32_t items_before(const struct split_job &
     return sum;
 }
 
-/* Of floats: from where to where. An item's top 32 bits are between the bounds, both included. */
-template <typename ITEM> static __device__ __forceinline__ void bound_items(struct found_bucket<ITEM> *found, const uint32_t *bounds) {
+/* Of floats: from where to where. An item's top 32 bits are between the bounds, the last included, or not if that is known. */
+template <typename ITEM>
+static __device__ __forceinline__ void bound_items(struct found_bucket<ITEM> *found, const uint32_t *bounds, uint32_t not_last) {
     constexpr uint32_t BELOW = sizeof(ITEM) * 8 - 32;
     found->bounded = true;
     found->least = (ITEM)bounds[0] << BELOW;
-    found->bits = min((uint32_t)__clz((int)(bounds[1] - bounds[0])), (uint32_t)sizeof(ITEM) * 8 - 1);
+    found->bits = min((uint32_t)__clz((int)(bounds[1] - bounds[0] - not_last)), (uint32_t)sizeof(ITEM) * 8 - 1);
 }
 
 /* Shared memory. */
@@ -321,15 +322,19 @@ struct bucket_list {
         }
         const uint32_t bits = job.coarse_bits + job.fine_bits;
         if (slots) {
-            const ITEM *area = (const ITEM *)job.slots.area;
-            return {area, number * job.slots.items, job.slots.size[number], number, true, bits, false, 0};
+            const uint32_t slot = job.cell_keys ? job.header->cells.slot[number] : number * job.slots.items, from = slot & ~31u;
+            struct found_bucket<ITEM> found = {
+                (const ITEM *)job.slots.area, from, job.slots.size[number], number, true, bits, false, 0
+            };
+            if (job.cell_keys && found.n > 0) bound_items(&found, job.header->cells.bound + number, slot & 1);
+            return found;
         }
         const uint32_t start = job.header->start[number], n = job.header->start[number + 1] - start;
         const ITEM *src = (const ITEM *)(job.coarse_bits ? job.second : job.tmp);
         struct found_bucket<ITEM> found = {
             src, start, n, start, false, bits, false, 0
         };
-        if (job.cell_keys && n > 0) bound_items(&found, job.header->cells.bound + number); /* those of empty buckets are not known */
+        if (job.cell_keys && n > 0) bound_items(&found, job.header->cells.bound + number, 0); /* those of empty buckets are not known */
         return found;
     }
 };

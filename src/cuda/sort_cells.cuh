@@ -1,11 +1,13 @@
 /* sort_cells.cuh: numbers for the buckets of floats (sort_digits.cuh), from how the keys lie.
  *
- *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above
- *     count     up to four million keys by their cells
- *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together
+ *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above; and if they have few
+ *               values, that is all, as keys are only counted then
+ *     count     up to a million keys by their cells, or four million
+ *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together; and
+ *               there may be slots for them (sort_cell_slots.cuh)
  *
  * Where a bucket gets too many keys all the same, the histogram behind sees it, and the stable passes, or a split digit by digit, do the
- * work. Cost: up to 16 MiB of keys read, one launch. */
+ * work. Cost: the counted keys read, one launch. */
 #ifndef UPSWEEP_CUDA_SORT_CELLS_CUH
 #define UPSWEEP_CUDA_SORT_CELLS_CUH
 
@@ -14,12 +16,12 @@
 #define CELL_OCTAVES_ABOVE 2 /* those of the sample; so is the largest of a billion normal or exponential variates */
 
 struct divided_cell {
-    uint32_t number, nnumbers, start;
+    uint32_t number, nnumbers, cell;
 };
 
 /* Shared memory of a plan. */
 struct cell_desk {
-    uint32_t groups[CELLS], sums[32], ndivided;
+    uint32_t groups[CELLS], sums[32], ndivided, nnumbers;
     struct divided_cell divided[CELLS];
 };
 
@@ -47,20 +49,23 @@ template <typename KEY> static __device__ __forceinline__ int32_t lowest_cell(co
     return max((int32_t)(*s_largest >> CELL_BITS) + 1 + CELL_OCTAVES_ABOVE - CELL_OCTAVES, 0) * (1 << CELL_BITS);
 }
 
-/* Counts this CTA's part of the keys, or of as many of them as are asked: rows of a key a thread, evenly spread over all of them. */
+/* Counts this CTA's part of the keys, or of as many of them as are asked, in rows of a key a thread; of these, 32 keys here and 32 there,
+ * evenly spread over all, as keys may be sorted. */
 template <typename KEY>
 static __device__ __forceinline__ void count_cells(const struct split_job &job, const struct float_cells<KEY> &cells, uint32_t *s_counts) {
     const struct key_order<KEY> order(job);
-    const uint32_t nasked = min(job.n, CELL_SAMPLE), nrows = (nasked + CELL_THREADS - 1) / CELL_THREADS;
-    constexpr uint32_t LOADS = 4;
+    const uint32_t nasked = min(job.n, job.cell_sample), nrows = (nasked + CELL_THREADS - 1) / CELL_THREADS;
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    constexpr uint32_t LOADS = 4, WARPS = CELL_THREADS / 32;
     for (uint32_t first = blockIdx.x; first < nrows; first += LOADS * gridDim.x) {
         KEY keys[LOADS];
         bool valid[LOADS];
 #pragma unroll
         for (uint32_t k = 0; k < LOADS; k++) {
-            const uint64_t row = first + k * gridDim.x, start = nasked == job.n ? row * CELL_THREADS : row * job.n / nrows;
-            valid[k] = row < nrows && start + threadIdx.x < job.n;
-            keys[k] = valid[k] ? ((const KEY *)job.in)[start + threadIdx.x] : (KEY)0;
+            const uint64_t row = first + k * gridDim.x, part = row * WARPS + warp;
+            const uint64_t at = nasked == job.n ? part * 32 : part * job.n / (nrows * WARPS) / 32 * 32;
+            valid[k] = row < nrows && at + lane < job.n;
+            keys[k] = valid[k] ? ((const KEY *)job.in)[at + lane] : (KEY)0;
         }
 #pragma unroll
         for (uint32_t k = 0; k < LOADS; k++) {
@@ -69,12 +74,28 @@ static __device__ __forceinline__ void count_cells(const struct split_job &job, 
     }
 }
 
-/* The keys that a cell must be expected to have: as many as were counted, or six standard deviations more than the part of them that was.
- */
-static __device__ __forceinline__ uint32_t expected_keys(uint32_t count, const struct split_job &job) {
-    if (job.n <= CELL_SAMPLE) return count;
-    const float scale = (float)job.n / (float)CELL_SAMPLE;
-    return (uint32_t)(((float)count + 6.0f * sqrtf((float)count) + 4.0f) * scale);
+/* The keys that a cell must be expected to have, of a sample: six standard deviations more than its part of it. */
+static __device__ __forceinline__ float expected_of_sample(uint32_t count, const struct split_job &job) {
+    return ((float)count + 6 * sqrtf((float)count) + 4) * ((float)job.n / (float)job.cell_sample);
+}
+
+/* How many more keys of a sample a cell would have if it were as dense everywhere as where it is densest: halfway to its neighbours. But a
+ * cell in which the keys end is as dense as the one within, as far as it goes. None if all of its keys may have one number. */
+static __device__ __forceinline__ float excess_keys(const uint32_t *s_counts, const struct split_job &job) {
+    const uint32_t cell = threadIdx.x, at = cell % (1 << CELL_BITS);
+    const bool above = cell >= CELLS_A_SIDE; /* zero; there octaves get wider from cell to cell, and on the other side narrower */
+    const float mine = (float)s_counts[cell];
+    const float lower = (float)s_counts[max(cell, 1u) - 1] * (at > 0 ? 1.0f : above ? 2.0f : 0.5f);
+    const float upper = (float)s_counts[min(cell + 1, CELLS - 1u)] * (at + 1 < 1 << CELL_BITS ? 1.0f : above ? 0.5f : 2.0f);
+    if (expected_of_sample(s_counts[cell], job) <= (float)job.cell_keys) return 0.0f;
+    return max(max(lower, upper) - mine, 0.0f) * (min(lower, upper) < mine / 4 ? 1.0f : 0.5f);
+}
+
+/* The same if it is counted in full, or were so dense. All threads have counted. */
+static __device__ __forceinline__ uint32_t expected_keys(const uint32_t *s_counts, const struct split_job &job) {
+    const uint32_t count = s_counts[threadIdx.x];
+    if (job.n <= job.cell_sample) return count;
+    return (uint32_t)(expected_of_sample(count, job) + excess_keys(s_counts, job) * ((float)job.n / (float)job.cell_sample));
 }
 
 /* Does a group of cells that share a number begin with thread t's? A cell of more than half a bucket is a group by itself, and so is one
@@ -102,45 +123,123 @@ static __device__ __forceinline__ void write_bounds(struct cell_plan *plan, cons
                                                     const struct cell_numbers &numbers, struct cell_desk &s) {
     constexpr uint32_t WIDTH_BITS = float_cells<KEY>::SHIFT - (sizeof(KEY) * 8 - 32); /* of a cell */
     if (numbers.count > 0) plan->bound[numbers.first] = cells.start_of(threadIdx.x);
-    if (numbers.count > 1) s.divided[atomicAdd(&s.ndivided, 1)] = {numbers.first, numbers.count, cells.start_of(threadIdx.x)};
-    if (threadIdx.x == CELLS - 1) plan->bound[numbers.first + 1] = ~0u; /* it reaches far, and so has one */
-    __syncthreads();                                                    /* all cells with more than one number */
+    if (numbers.count > 1) s.divided[atomicAdd(&s.ndivided, 1)] = {numbers.first, numbers.count, threadIdx.x};
+    if (threadIdx.x == CELLS - 1) { /* it reaches far, and so has one */
+        s.nnumbers = numbers.first + 1;
+        plan->bound[s.nnumbers] = ~0u;
+    }
+    __syncthreads(); /* all cells with more than one number */
     for (uint32_t i = threadIdx.x / 32; i < s.ndivided; i += CELL_THREADS / 32) {
         const struct divided_cell cell = s.divided[i];
         for (uint32_t k = 1 + threadIdx.x % 32; k < cell.nnumbers; k += 32) {
             const double below = (double)((uint64_t)k << WIDTH_BITS) / (double)cell.nnumbers; /* whole numbers below 2^32: floor is exact */
-            plan->bound[cell.number + k] = cell.start + (uint32_t)below;
+            plan->bound[cell.number + k] = cells.start_of(cell.cell) + (uint32_t)below;
         }
     }
 }
 
+/* ---- slots (sort_cell_slots.cuh) --------------------------------------------------------------------------------------------- */
+
+/* Shared memory: of each cell, the room for each of its numbers, where that begins, and where the keys would if they were just as many as
+ * is to be expected. */
+struct cell_slots {
+    uint32_t room[CELLS], start[CELLS], keys[CELLS], before[CELLS];
+};
+
+/* Number k of a cell: where its slot begins, and, in the lowest bit, whether its bounds are those of whole images; if a coarse bucket
+ * begins there, that, too. */
+static __device__ __forceinline__ void write_slot(const struct split_job &job, uint32_t cell, const struct cell_numbers &numbers,
+                                                  uint32_t k, const struct cell_slots &s) {
+    struct cell_plan *plan = &job.header->cells;
+    const uint32_t number = numbers.first + k, last = (1u << job.slots.fine_bits) - 1;
+    plan->slot[number] = (s.start[cell] + k * s.room[cell]) | ((numbers.count & (numbers.count - 1)) == 0);
+    if (number & last) return;
+    const uint32_t before = s.before[cell] + (uint32_t)((uint64_t)s.keys[cell] * k / numbers.count);
+    plan->coarse[number >> job.slots.fine_bits] = {before & ~31u, k + last < numbers.count ? numbers.count : 0, k};
+}
+
+/* Where slots begin, and coarse buckets. A slot has room for the keys to be expected where they are densest, and for five standard
+ * deviations more, of the sample's part and of theirs; and for some if the sample has none. Gives them up if they need too much room, or if
+ * coarse buckets would be uneven. The bounds have been written. */
+static __device__ __forceinline__ void plan_slots(const struct split_job &job, const struct cell_numbers &numbers, const uint32_t *s_counts,
+                                                  struct cell_desk &desk, struct cell_slots &s) {
+    struct cell_plan *plan = &job.header->cells;
+    const uint32_t cell = threadIdx.x, nnumbers = max(numbers.count, 1u);
+    const float scale = (float)job.n / (float)job.cell_sample, weight = scale / (float)nnumbers; /* of a counted key */
+    const float mean = (float)s_counts[cell] * weight, excess = nnumbers > 1 ? excess_keys(s_counts, job) * weight : 0.0f;
+    const float items = min(mean + excess, (float)s_counts[cell] * scale) + 5 * sqrtf(mean * (1 + weight)) + 18 * weight;
+    const uint32_t room = min(((uint32_t)items + 32) / 32, job.bucket_max / 32) * 32;
+    const bool uneven = nnumbers > 1u << job.slots.fine_bits && excess > mean * 2 / CELL_SLOTS_ASIDE_PART;
+    s.room[cell] = room;
+    s.keys[cell] = (uint32_t)((uint64_t)s_counts[cell] * job.n / job.cell_sample); /* so that all together are not more than n */
+    s.start[cell] = scan_threads(room * nnumbers, desk.sums);
+    if (__syncthreads_or(uneven) && threadIdx.x == 0) job.header->slots_full = SLOTS_FULL; /* also: nobody needs the sums any more */
+    s.before[cell] = scan_threads(s.keys[cell], desk.sums);
+    __syncthreads(); /* all cells */
+    if (numbers.count > 0) write_slot(job, cell, numbers, 0, s);
+    for (uint32_t i = threadIdx.x / 32; i < desk.ndivided; i += CELL_THREADS / 32) {
+        const struct divided_cell divided = desk.divided[i];
+        for (uint32_t k = 1 + threadIdx.x % 32; k < divided.nnumbers; k += 32)
+            write_slot(job, divided.cell, {divided.number, divided.nnumbers}, k, s);
+    }
+    const uint32_t used = desk.nnumbers, total = s.start[CELLS - 1] + s.room[CELLS - 1];
+    const uint32_t first_empty = ((used - 1) >> job.slots.fine_bits) + 1;
+    if (job.slots.coarse_bits && threadIdx.x >= first_empty && threadIdx.x <= SORT_DIGITS) plan->coarse[threadIdx.x] = {job.n, 0, 0};
+    if (threadIdx.x > 0) return;
+    plan->nnumbers = used;
+    plan->slot[used] = total;
+    if (total + (job.slots.coarse_bits ? total / CELL_SLOTS_ASIDE_PART : 0) > job.slots.float_items) job.header->slots_full = SLOTS_FULL;
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+
+/* Nothing is to be moved. */
+static __device__ __forceinline__ void give_cells_up(const struct split_job &job) {
+    if (threadIdx.x > 0) return;
+    job.header->too_big = NOT_SPLIT;
+    job.header->slots_full = SLOTS_IN_VAIN;
+}
+
+/* Must this cell's buckets be too big? Some cells have one only. */
+static __device__ __forceinline__ bool is_too_big(uint32_t count, uint32_t nnumbers, const struct split_job &job) {
+    const float scale = (float)job.n / (float)min(job.n, job.cell_sample);
+    return ((float)count - 6 * sqrtf((float)count)) * scale > (float)job.bucket_max * (float)nnumbers;
+}
+
 /* Thread t plans cell t. Gives up if there are not numbers enough. */
 template <typename KEY>
-static __device__ void plan_cells(const struct split_job &job, const struct float_cells<KEY> &cells, struct cell_desk &s) {
+static __device__ void plan_cells(const struct split_job &job, const struct float_cells<KEY> &cells, uint32_t *s_counts,
+                                  struct cell_desk &s, struct cell_slots &s_slots) {
     struct cell_plan *plan = &job.header->cells;
-    const uint32_t expected =
-        expected_keys(__ldcg(&job.header->cell_counts.count[threadIdx.x]), job); /* from L2, where the atomics took place */
+    const uint32_t count = __ldcg(&job.header->cell_counts.count[threadIdx.x]); /* from L2, where the atomics took place */
+    s_counts[threadIdx.x] = count;
+    __syncthreads(); /* all counts */
+    const uint32_t expected = expected_keys(s_counts, job);
     const uint32_t start = scan_threads(expected, s.sums);
     __syncthreads(); /* nobody needs the sums any more */
     const struct cell_numbers numbers = number_cell(expected, start, job.cell_keys, s);
     plan->entry[threadIdx.x] = numbers.entry();
-    if (__syncthreads_or(numbers.first >= job.nnumbers)) {
-        if (threadIdx.x == 0) job.header->too_big = NOT_SPLIT;
-        return;
-    }
+    if (__syncthreads_or(numbers.first >= job.nnumbers || is_too_big(count, max(numbers.count, 1u), job))) return give_cells_up(job);
     write_bounds(plan, cells, numbers, s);
+    if (job.slots.area) plan_slots(job, numbers, s_counts, s, s_slots);
 }
 
-static_assert(CELL_THREADS == CELLS, "a thread a cell");
+static_assert(CELL_THREADS == CELLS && CELL_THREADS == VALUE_SAMPLE, "a thread a cell");
 
+/* Dynamic shared memory: VALUE_SLOTS words. */
 template <typename KEY> __global__ void __launch_bounds__(CELL_THREADS, 1) split_cells(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) uint32_t s_words[];
     __shared__ struct cell_desk s;
+    __shared__ struct cell_slots s_slots;
     __shared__ uint32_t s_counts[CELLS], s_largest;
     __shared__ bool s_last;
     wait_for_predecessor();
     s_counts[threadIdx.x] = 0;
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += CELL_THREADS) s_words[i] = 0;
     if (threadIdx.x == 0) s_largest = s.ndivided = 0;
     __syncthreads(); /* zeroes before counts */
+    if (job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words))
+        return give_cells_up(job); /* as all CTAs do */
     const int32_t lowest = lowest_cell<KEY>(job, &s_largest);
     const struct float_cells<KEY> cells(lowest);
     count_cells(job, cells, s_counts);
@@ -155,7 +254,7 @@ template <typename KEY> __global__ void __launch_bounds__(CELL_THREADS, 1) split
     if (!s_last) return;
     __threadfence(); /* having seen the others done, see their counts */
     if (threadIdx.x == 0) job.header->cells.lowest = lowest;
-    plan_cells(job, cells, s);
+    plan_cells(job, cells, s_counts, s, s_slots);
 }
 
 #endif

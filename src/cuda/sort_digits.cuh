@@ -30,11 +30,20 @@ struct cell_counts {
     uint32_t count[CELLS]; /* keys seen */
 };
 
+/* A coarse bucket (sort_cell_slots.cuh): where its part of the output begins. If it is within one cell, into how many numbers that is
+ * divided; else 0. How many of them are before it. */
+struct coarse_bucket {
+    uint32_t start, count, before;
+};
+
 /* Device memory. */
 struct cell_plan {
     int32_t lowest;                            /* the first cell above zero: this many cells' worth of magnitude */
     uint32_t entry[CELLS];                     /* first number << 16 | how many */
     uint32_t bound[(1 << SPLIT_MAX_BITS) + 1]; /* the top 32 bits of the least image of each number; behind the last one, of the most */
+    uint32_t nnumbers;                         /* of slots (sort_cell_slots.cuh); */
+    uint32_t slot[(1 << SPLIT_MAX_BITS) + 1];  /* where each begins; behind the last one, where that ends */
+    struct coarse_bucket coarse[SORT_DIGITS + 1];
 };
 
 /* min(max(value + more, 0), most), which Hopper does in one. */
@@ -102,13 +111,22 @@ template <typename IMAGE> struct cell_digits {
         const uint32_t entry = s_entries[cells.cell_of(image)];
         return ((entry >> 16) + __umulhi(float_cells<IMAGE>::within(image), entry & 0xffff)) >> shift & mask;
     }
-    template <int ROWS, typename ITEM>
-    __device__ __forceinline__ bool all_have(uint32_t digit, const ITEM (&items)[ROWS], struct warp_items which) const {
-        bool have = true;
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) have = have && (!which.has(row) || of(items[row]) == digit);
-        return __all_sync(~0u, have);
-    }
 };
+
+/* Those of keys in a part of a cell: how many numbers it is divided into, and how many of them are before the part. */
+template <typename IMAGE> struct linear_digits {
+    uint32_t count, before;
+
+    __device__ __forceinline__ uint32_t of(IMAGE image) const { return __umulhi(float_cells<IMAGE>::within(image), count) - before; }
+};
+
+/* Do all of a warp's items have this digit? */
+template <int ROWS, typename ITEM, typename DIGITS>
+static __device__ __forceinline__ bool all_have(const DIGITS &digits, uint32_t digit, const ITEM (&items)[ROWS], struct warp_items which) {
+    bool have = true;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) have = have && (!which.has(row) || digits.of(items[row]) == digit);
+    return __all_sync(~0u, have);
+}
 
 #endif

@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
             if (nsampled)
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);
             else if (job.cell_keys)
-                bound_items(&found, job.header->cells.bound + number);
+                bound_items(&found, job.header->cells.bound + number, 0);
             if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, found);
         }
         if (!nsampled) return;

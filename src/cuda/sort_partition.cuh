@@ -84,7 +84,7 @@ template <bool SKEWED, bool FEW, int ROWS, typename KEY, typename IMAGE>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
                                                   uint32_t *s_counts, const struct cell_digits<IMAGE> &digits) {
     const uint32_t digit = digits.of(images[0]), first = __shfl_sync(~0u, digit, 0);
-    if (items.n >= 32 && __all_sync(~0u, digit == first) && digits.all_have(first, images, items)) { /* as in nearly sorted input */
+    if (items.n >= 32 && __all_sync(~0u, digit == first) && all_have(digits, first, images, items)) { /* as in nearly sorted input */
         const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[first], items.n) : 0;
         return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
     }

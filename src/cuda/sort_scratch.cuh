@@ -102,7 +102,7 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
     if (!argsort && value_nbytes == 0 && key_nbytes >= 4 && min_u64(n, SPLIT_MAX) * key_nbytes >= SLOTS_MIN_NBYTES) {
         uint64_t slots_total = s.states[0];
-        s.slots = take(&slots_total, min_u64(n, SPLIT_MAX) + min_u64(n, SPLIT_MAX) / SLOTS_MORE_PART, key_nbytes);
+        s.slots = take(&slots_total, float_slots_items(min_u64(n, SPLIT_MAX)), key_nbytes);
         if (slots_total > s.total) s.total = slots_total;
     }
     s.values = take(&s.total, n, value_nbytes);

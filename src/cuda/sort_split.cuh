@@ -9,7 +9,7 @@
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
  * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Of many integers, if they are uniform, step 1
- * is left out (sort_slots.cuh).
+ * is left out (sort_slots.cuh), and of floats, if a sample tells enough of them (sort_cell_slots.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
  * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
@@ -64,13 +64,16 @@ enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
 enum slots_step { SLOTS_COARSE, SLOTS_FINE, SLOTS_ONLY };
 
 struct slots_plan {
-    uint32_t items;                  /* of a slot; 0: there are none */
+    uint32_t items;                  /* of a slot; of floats: as the plan has it (sort_cells.cuh) */
+    uint32_t float_items;            /* of all slots of floats, and what is aside, together, at most */
     uint32_t coarse_bits, fine_bits; /* as many together as the split's */
     uint32_t coarse_items;           /* of a coarse bucket, in the output, */
     uint32_t aside_items;            /* and beside it */
     uint32_t coarse_tiles;           /* of a coarse bucket, at most */
+    uint32_t tile_items;             /* of floats, in the step at hand */
     uint32_t nfirst;                 /* CTAs that look at a sample before they begin */
-    void *area, *aside;
+    void *area;                      /* NULL: there are none */
+    void *aside;
     uint32_t *size; /* of each bucket; zeroed before */
 };
 
@@ -99,6 +102,7 @@ struct split_job {
     uint32_t bucket_max;       /* keys that fit a CTA */
     uint32_t nnumbers;         /* of buckets, at most */
     uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
+    uint32_t cell_sample;      /* keys that are counted by cells, at most */
     bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
     uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
     uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
@@ -339,7 +343,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __shared__ struct deep_desk s_desk;
     __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
-    if (job.slots.items && job.header->slots_full == SLOTS_OPEN) {
+    if (job.slots.area && job.header->slots_full == SLOTS_OPEN) {
         if (blockIdx.x == 0 && threadIdx.x == 0) job.header->too_big = IN_SLOTS;
         return;
     }
@@ -357,7 +361,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
     const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
-    const bool in_vain = few || (job.slots.items && job.header->slots_full == SLOTS_IN_VAIN);
+    const bool in_vain = few || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;

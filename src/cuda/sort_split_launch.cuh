@@ -8,10 +8,10 @@
 #include <math.h>
 
 #include "sort_bucket.cuh"
+#include "sort_cells_launch.cuh"
 #include "sort_fused_cells.cuh"
 #include "sort_levels.cuh"
 #include "sort_scratch.cuh"
-#include "sort_slots.cuh"
 
 /* Does a bucket of this many keys on average keep below the limit, if the keys are spread at random? Six standard deviations are allowed
  * for. */
@@ -46,12 +46,6 @@ template <typename KEY> static cudaError_t launch_levels(const struct split_job 
     const uint32_t nctas = (uint32_t)min_u64(ntiles, (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM);
     const uint32_t tile = (uint32_t)(job->tile_items * sizeof(KEY)), counters = SORT_DIGITS * LEVELS_COPIES * sizeof(uint32_t);
     return launch_next(queue, split_levels<KEY>, nctas, SPLIT_THREADS, max_u32(tile, counters), *job);
-}
-
-/* Every CTA takes a row of its own. */
-template <typename KEY> static cudaError_t launch_cells(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint64_t rows = (min_u64(job->n, CELL_SAMPLE) + CELL_THREADS - 1) / CELL_THREADS;
-    return launch_next(queue, split_cells<KEY>, (uint32_t)min_u64(rows, (uint64_t)queue->nsms), CELL_THREADS, 0, *job);
 }
 
 template <typename KEY, typename DIGITS>
@@ -148,20 +142,22 @@ static uint32_t largest_mean(uint32_t limit) {
     return mean;
 }
 
-/* Chooses bits and shape for floats: buckets smaller by a sixth, since keys are not quite uniform in a cell; numbers to spare, since a
- * group of small cells may be half a bucket. */
-static void set_cells(struct split_job *job, uint64_t n, uint32_t limit) {
-    const uint32_t mean = largest_mean(limit) * 5 / 6;
+/* Chooses bits and shape for floats: buckets smaller by a sixth, since keys are not quite uniform in a cell, or, close, by little, since
+ * the sample says how uniform they are, and full bins hold equal keys; numbers to spare, since a group of small cells may be half a bucket.
+ */
+static void set_cells(struct split_job *job, uint64_t n, uint32_t limit, bool close) {
+    const uint32_t mean = close ? largest_mean(limit) * 31 / 32 : largest_mean(limit) * 5 / 6;
     job->nnumbers = (uint32_t)min_u64(n * 4 / 3 / mean + CELLS / 8, UINT32_MAX);
     job->bucket_max = limit;
     job->cell_keys = mean;
+    job->cell_sample = CELL_SAMPLE;
 }
 
 template <typename ITEM> static bool choose_cells(struct split_job *job, uint64_t n) {
     typedef split_shapes<ITEM> SHAPES;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     for (int shape = 0; shape < 3; shape++) {
-        set_cells(job, n, limits[shape]);
+        set_cells(job, n, limits[shape], sizeof(ITEM) == 4 && n > CELL_SAMPLE);
         uint32_t bits = SPLIT_MIN_BITS;
         while (bits < 31 && 1u << bits < job->nnumbers) bits++;
         const bool single = bits <= SPLIT_SINGLE_BITS;
@@ -174,6 +170,29 @@ template <typename ITEM> static bool choose_cells(struct split_job *job, uint64_
     return false;
 }
 
+/* The same for slots: of one partition, if it tells as many numbers apart. Two write to the output first, which must not be the input. */
+template <typename KEY, typename ITEM> static bool choose_cell_slots(struct split_job *job, const struct sort_args *args) {
+    typedef split_shapes<KEY> SHAPES;
+    if (sizeof(ITEM) > sizeof(KEY) || args->n * sizeof(KEY) < SLOTS_MIN_NBYTES) return false;
+    const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    for (int i = 0; i < (args->keys_in == args->keys_out ? 2 : 4); i++) {
+        const bool one = i < 2;
+        if (!one && args->n < CELL_SLOTS_BIG_MAX && (i == 2 || sizeof(KEY) == 8)) continue;
+        set_cells(job, args->n, limits[i % 2], sizeof(KEY) == 4);
+        uint32_t bits = SPLIT_MIN_BITS;
+        while (bits < 31 && 1u << bits < job->nnumbers) bits++;
+        if (one ? job->nnumbers > CELL_SLOTS_SINGLE : bits > SPLIT_MAX_BITS) continue;
+        job->coarse_bits = bits <= SPLIT_SINGLE_BITS ? 0 : bits / 2;
+        job->fine_bits = bits - job->coarse_bits;
+        job->slots.coarse_bits = one ? 0 : job->coarse_bits;
+        job->slots.fine_bits = bits - job->slots.coarse_bits;
+        job->slots.float_items = (uint32_t)float_slots_items(args->n);
+        if (!one) job->cell_sample = CELL_SLOTS_SAMPLE;
+        return true;
+    }
+    return false;
+}
+
 /* The same for the way with fewer launches. */
 template <typename KEY, typename ITEM> static bool choose_fused_cells(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
     typedef fused_shapes<ITEM> SHAPES;
@@ -181,7 +200,7 @@ template <typename KEY, typename ITEM> static bool choose_fused_cells(struct spl
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t at_once = 2 * (uint32_t)queue->nsms, most[] = {at_once, at_once, FUSED_NUMBERS};
     for (int shape = 0; shape < 3; shape++) {
-        set_cells(job, n, limits[shape]);
+        set_cells(job, n, limits[shape], false);
         job->fused = job->nnumbers <= most[shape];
         if (job->fused) return true;
     }
@@ -252,6 +271,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     const bool fused_only = indexed && (args->keys_out || !all_bits);
     if (args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS && args->n > INDEXED_FEW_BITS_MAX) return false;
     if (by_cells && choose_fused_cells<KEY, ITEM>(job, queue, args->n)) return true;
+    if (by_cells && choose_cell_slots<KEY, ITEM>(job, args)) return true;
     if (by_cells && !fused_only && choose_cells<ITEM>(job, args->n)) return true;
     if (choose_fused<KEY, ITEM>(job, queue, args)) return true;
     if (fused_only) return false;
@@ -315,7 +335,10 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split(struct sp
         if (error != cudaSuccess) return error;
     }
     if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, queue);
-    const cudaError_t error = launch_cells<KEY>(job, queue);
+    cudaError_t error = launch_cells<KEY>(job, queue);
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        if (error == cudaSuccess && job->slots.area) error = launch_cell_slots<KEY>(job, queue);
+    }
     return error == cudaSuccess ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, queue) : error;
 }
 

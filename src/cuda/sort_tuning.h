@@ -135,5 +135,14 @@ static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbyte
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
+/* The same of floats (sort_cell_slots.cuh): in room for 3 keys in 20 more, of which one in 25 is for coarse buckets; numbers that one
+ * partition tells apart; keys a thread; keys that are counted by cells if there are two partitions. */
+static constexpr uint64_t float_slots_items(uint64_t n) { return n + n / 20 * 3; }
+#define CELL_SLOTS_ASIDE_PART  25
+#define CELL_SLOTS_SAMPLE      (1u << 22)
+#define CELL_SLOTS_BIG_MAX     (1u << 26) /* fewer keys of 32 bits have large buckets, which need less room to spare; of 64 bits no slots */
+#define CELL_SLOTS_SINGLE      2048
+#define CELL_SLOTS_ROWS_ONLY   25
+#define CELL_SLOTS_ROWS_NARROW 24
 
 #endif

@@ -282,6 +282,21 @@ static void test_slots(void) {
     }
 }
 
+/* The same of floats, whose slots are of many sizes: two partitions, and one. */
+static void test_float_slots(upsweep_type type) {
+    static const enum distribution distributions[] = {PROPORTION, BELL, ZEROES, CLOSE, REPEATED, RANDOM, EQUAL};
+    static const uint64_t nbytes[] = {140000004, (28 << 20) + 8, (32 << 20) - 16, 64 << 20, (64 << 20) + 8, 320000008};
+    for (size_t s = 0; s < (quick() ? 2 : sizeof nbytes / sizeof *nbytes); s++) {
+        for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
+            const size_t size = elem_size(type);
+            struct sort_case c = {.form = KEYS, .type = type, .n = nbytes[s] / size, .key_nbytes = size, .shift = s + d};
+            c.order.descending = (uint32_t)(s + d) % 2;
+            c.keys_in_place = d == 1;
+            test_case(c, distributions[d]);
+        }
+    }
+}
+
 /* The same without anything for which CTAs must be resident together. */
 static void test_without_waiting(void) {
     upsweep_context *usual = cuda;
@@ -327,6 +342,8 @@ int main(void) {
         test_rows();
         test_indexed();
         test_slots();
+        test_float_slots(UPSWEEP_F32);
+        test_float_slots(UPSWEEP_F64);
         test_without_waiting();
     }
     upsweep_close(cuda);

@@ -1,0 +1,241 @@
+/* sort_cell_slots.cuh: sort_slots.cuh for floats: moves keys to their buckets without having counted all of them.
+ *
+ * What a slot has room for is what the sample of sort_cells.cuh lets expect of its number, and six standard deviations more. So slots are
+ * of many sizes, and the plan has a table of where they begin. All else is as for integers: of two partitions the first writes to the
+ * output, where each coarse bucket has a part in proportion to its slots, and what is beyond goes aside, behind the slots.
+ *
+ * A coarse bucket is mostly within one cell. Then its tiles need not look numbers up, since these are one multiplication there.
+ * Cost: keys read and written once a partition, and the sample.  Source: as sort_slots.cuh. */
+#ifndef UPSWEEP_CUDA_SORT_CELL_SLOTS_CUH
+#define UPSWEEP_CUDA_SORT_CELL_SLOTS_CUH
+
+#include "sort_cells.cuh"
+#include "sort_slots.cuh"
+
+/* What a tile is moved by. The only partition has as many numbers as one can: large tiles make its runs longer. */
+template <typename KEY, enum slots_step STEP>
+struct cell_slots_shape {
+    static constexpr int THREADS = STEP == SLOTS_ONLY ? SLOTS_THREADS : SPLIT_THREADS;
+    static constexpr int CTAS_PER_SM = STEP == SLOTS_ONLY ? 1 : SPLIT_CTAS_PER_SM;
+    static constexpr int ROWS = sizeof(KEY) == 8     ? SLOTS_ROWS_WIDE
+                                : STEP == SLOTS_ONLY ? CELL_SLOTS_ROWS_ONLY
+                                                     : CELL_SLOTS_ROWS_NARROW;
+    static constexpr uint32_t DIGITS = STEP == SLOTS_ONLY ? CELL_SLOTS_SINGLE : SORT_DIGITS;
+    static constexpr uint32_t PER_THREAD = (DIGITS + THREADS - 1) / THREADS;
+};
+
+/* Shared memory. */
+template <uint32_t DIGITS> struct cell_slots_desk {
+    struct digit_table<cell_digits<uint32_t>> table;
+    uint32_t places[DIGITS], base[DIGITS], sums[32], coarse, before; /* tiles before those of the coarse bucket */
+};
+
+/* The room of a coarse bucket: a part of the output, and some aside. */
+struct coarse_room {
+    uint32_t start, items, aside, aside_items;
+};
+
+static __device__ __forceinline__ struct coarse_room room_of_coarse(const struct split_job &job, uint32_t coarse) {
+    const struct cell_plan *plan = &job.header->cells;
+    const uint32_t start = plan->coarse[coarse].start, end = plan->coarse[coarse + 1].start;
+    const uint32_t aside = start / CELL_SLOTS_ASIDE_PART, aside_end = end / CELL_SLOTS_ASIDE_PART;
+    return {start, end - start, plan->slot[plan->nnumbers] + aside, aside_end - aside};
+}
+
+/* The place of a coarse bucket's key number i. */
+template <typename KEY>
+static __device__ __forceinline__ KEY *place_in_coarse(const struct split_job &job, const struct coarse_room &room, uint32_t i) {
+    return i < room.items ? (KEY *)job.out + (room.start + i) : (KEY *)job.slots.area + (room.aside + i - room.items);
+}
+
+/* Warp 0 finds which coarse bucket a tile of the second partition belongs to: s.coarse, and s.before; or there is none, past the last. A
+ * barrier must follow. */
+template <typename DESK> static __device__ __forceinline__ void find_coarse(const struct split_job &job, uint32_t tile, DESK &s) {
+    constexpr uint32_t PER_LANE = SORT_DIGITS / 32;
+    const uint32_t first = threadIdx.x * PER_LANE, tile_items = job.slots.tile_items;
+    uint32_t ntiles[PER_LANE], sum = 0;
+    if (threadIdx.x == 0) s.coarse = SORT_DIGITS;
+    __syncwarp(); /* before some lane says better */
+#pragma unroll
+    for (uint32_t i = 0; i < PER_LANE; i++) sum += ntiles[i] = (job.header->coarse_size[first + i] + tile_items - 1) / tile_items;
+    uint32_t inclusive = sum;
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
+        if (threadIdx.x >= distance) inclusive += other;
+    }
+    uint32_t before = inclusive - sum;
+#pragma unroll
+    for (uint32_t i = 0; i < PER_LANE; i++) {
+        if (tile - before < ntiles[i]) {
+            s.coarse = first + i;
+            s.before = before;
+        }
+        before += ntiles[i];
+    }
+}
+
+/* Its keys. */
+template <enum slots_step STEP, int ROWS, typename KEY>
+static __device__ __forceinline__ void load_cell_tile(KEY (&keys)[ROWS], const struct slots_tile &tile, struct warp_items items,
+                                                      uint32_t start, const struct split_job &job) {
+    const KEY *src = (const KEY *)job.in + tile.first + start;
+    if (STEP == SLOTS_FINE) {
+        const struct coarse_room room = room_of_coarse(job, tile.coarse);
+        if (tile.first + tile.count > room.items) { /* some of them lie aside */
+#pragma unroll
+            for (int row = 0; row < ROWS; row++)
+                keys[row] = items.has(row) ? *place_in_coarse<KEY>(job, room, tile.first + start + row * 32) : (KEY)0;
+            return;
+        }
+        src = (const KEY *)job.out + (room.start + tile.first + start);
+    }
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) keys[row] = items.has(row) ? src[row * 32] : (KEY)0;
+}
+
+/* Takes room for `count` keys of a digit in its slot, or coarse bucket; *base: where they go. False if it is full. */
+template <typename KEY, enum slots_step STEP>
+static __device__ __forceinline__ bool take_cell_room(uint32_t *base, const struct split_job &job, uint32_t coarse, uint32_t digit,
+                                                      uint32_t count) {
+    if (STEP == SLOTS_COARSE) {
+        const struct coarse_room room = room_of_coarse(job, digit);
+        *base = atomicAdd(&job.header->coarse_size[digit], count);
+        return *base + count <= room.items + room.aside_items;
+    }
+    const uint32_t number = (coarse << job.slots.fine_bits) + digit;
+    const uint32_t *slot = job.header->cells.slot + number, start = slot[0] & ~31u, room = min((slot[1] & ~31u) - start, job.bucket_max);
+    const uint32_t before = atomicAdd(&job.slots.size[number], count);
+    *base = start + before;
+    return before + count <= room;
+}
+
+/* Counts the digits of a warp's keys. ranked[]: each key's digit, and below it how many of its digit were counted before it: cheaper kept
+ * than looked up again. */
+template <int ROWS, typename KEY, typename DIGITS>
+static __device__ __forceinline__ void count_cell_tile(uint32_t (&ranked)[ROWS], const KEY (&images)[ROWS], struct warp_items items,
+                                                       uint32_t *s_counts, const DIGITS &digits) {
+    const uint32_t first = __shfl_sync(~0u, digits.of(images[0]), 0);
+    if (items.n >= 32 && __all_sync(~0u, digits.of(images[0]) == first) && all_have(digits, first, images, items)) { /* nearly sorted */
+        uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[first], items.n) : 0;
+        before = __shfl_sync(~0u, before, 0) + threadIdx.x % 32;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) ranked[row] = first << 16 | (before + row * 32);
+        return;
+    }
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (!items.has(row)) continue;
+        const uint32_t digit = digits.of(images[row]);
+        ranked[row] = digit << 16 | atomicAdd(&s_counts[digit], 1);
+    }
+}
+
+/* All of a tile, of which the keys are loaded. */
+template <typename KEY, enum slots_step STEP, typename DIGITS>
+static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_shape<KEY, STEP>::ROWS], const struct slots_tile &tile,
+                                                      struct warp_items items, const struct split_job &job, const DIGITS &digits,
+                                                      KEY *s_tile, struct cell_slots_desk<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
+    typedef cell_slots_shape<KEY, STEP> SHAPE;
+    constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS;
+    uint32_t ranked[ROWS];
+    count_cell_tile(ranked, images, items, s.places, digits);
+    __syncthreads(); /* all counts */
+
+    uint32_t base[SHAPE::PER_THREAD], count[SHAPE::PER_THREAD], sum = 0;
+    bool full = false, aside = false;
+#pragma unroll
+    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
+        const uint32_t digit = threadIdx.x * SHAPE::PER_THREAD + i;
+        base[i] = 0;
+        count[i] = digit < SHAPE::DIGITS ? s.places[digit] : 0;
+        if (count[i]) full |= !take_cell_room<KEY, STEP>(&base[i], job, tile.coarse, digit, count[i]);
+        if (STEP == SLOTS_COARSE && count[i]) {
+            const struct coarse_room room = room_of_coarse(job, digit);
+            aside |= base[i] + count[i] > room.items;
+            base[i] += room.start;
+        }
+        sum += count[i];
+    }
+    uint32_t place = scan_threads(sum, s.sums);
+#pragma unroll
+    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
+        const uint32_t digit = threadIdx.x * SHAPE::PER_THREAD + i;
+        if (digit < SHAPE::DIGITS) {
+            s.places[digit] = place;
+            s.base[digit] = base[i] - place;
+        }
+        place += count[i];
+    }
+    if (__syncthreads_or(full)) { /* else: all places */
+        if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
+        return;
+    }
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (items.has(row)) s_tile[s.places[ranked[row] >> 16] + (ranked[row] & 0xffff)] = images[row];
+    }
+    if (__syncthreads_or(aside)) { /* also: the tile is in runs */
+        for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
+            const KEY item = s_tile[i];
+            const uint32_t digit = digits.of(item);
+            const struct coarse_room room = room_of_coarse(job, digit);
+            *place_in_coarse<KEY>(job, room, s.base[digit] + i - room.start) = item;
+        }
+        return;
+    }
+    KEY *area = (KEY *)(STEP == SLOTS_COARSE ? job.out : job.slots.area);
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
+        const KEY item = s_tile[i];
+        area[s.base[digits.of(item)] + i] = item;
+    }
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+
+/* A CTA a tile. Dynamic shared memory: a tile. */
+template <typename KEY, enum slots_step STEP>
+__global__ void __launch_bounds__(cell_slots_shape<KEY, STEP>::THREADS, cell_slots_shape<KEY, STEP>::CTAS_PER_SM)
+    split_into_cell_slots(const __grid_constant__ struct split_job job) {
+    typedef cell_slots_shape<KEY, STEP> SHAPE;
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct cell_slots_desk<SHAPE::DIGITS> s;
+    wait_for_predecessor();
+    if (was_given_up(job)) return;
+    const uint32_t tile_items = job.slots.tile_items;
+    struct slots_tile tile = {0, blockIdx.x * tile_items, 0};
+    if (STEP == SLOTS_FINE) {
+        if (threadIdx.x < 32) find_coarse(job, blockIdx.x, s);
+        __syncthreads(); /* the coarse bucket */
+        if (s.coarse == SORT_DIGITS) return;
+        tile.coarse = s.coarse;
+        tile.first = (blockIdx.x - s.before) * tile_items;
+    }
+    tile.count = min((STEP == SLOTS_FINE ? job.header->coarse_size[tile.coarse] : job.n) - tile.first, tile_items);
+    const uint32_t warp = threadIdx.x / 32, rows = tile_items / SHAPE::THREADS, start = warp * 32 * rows + threadIdx.x % 32;
+    const struct warp_items items = items_of_warp(warp, rows, tile.count);
+    KEY images[SHAPE::ROWS];
+    load_cell_tile<STEP>(images, tile, items, start, job);
+    for (uint32_t digit = threadIdx.x; digit < SHAPE::DIGITS; digit += SHAPE::THREADS) s.places[digit] = 0;
+    struct coarse_bucket coarse = {};
+    if (STEP == SLOTS_FINE) coarse = job.header->cells.coarse[tile.coarse];
+    if (coarse.count == 0) load_entries(s.table, job);
+    const bool given_up = *(const volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* in the meantime */
+    if (__syncthreads_or(given_up)) return;                                                  /* else: zeroes and table before counts */
+    const struct float_cells<KEY> cells(job.header->cells.lowest);
+    if (STEP == SLOTS_FINE) {
+        const struct linear_digits<KEY> digits = { coarse.count, coarse.before };
+        if (coarse.count > 0) return move_cell_tile<KEY, STEP>(images, tile, items, job, digits, (KEY *)s_memory, s);
+    } else {
+        const struct key_order<KEY> order(job);
+#pragma unroll
+        for (int row = 0; row < SHAPE::ROWS; row++) images[row] = order.image(images[row]);
+    }
+    const uint32_t shift = STEP == SLOTS_COARSE ? job.slots.fine_bits : 0;
+    const uint32_t mask = STEP == SLOTS_FINE ? (1u << job.slots.fine_bits) - 1 : ~0u;
+    const struct cell_digits<KEY> digits = { s.table.entries, cells, shift, mask };
+    move_cell_tile<KEY, STEP>(images, tile, items, job, digits, (KEY *)s_memory, s);
+}
+
+#endif
