@@ -84,6 +84,7 @@ run_all_tests() {
     export UPSWEEP_TEST_SCALE
     build build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUPSWEEP_CUDA=OFF -DUPSWEEP_SANITIZE=address,undefined
     run_tests build-asan
+    UPSWEEP_TEST_SCALE=threads # as small, without what has one thread
     build build-tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUPSWEEP_CUDA=OFF -DUPSWEEP_SANITIZE=thread
     run_tests build-tsan
     sh tests/gpu_record.sh check

@@ -16,6 +16,12 @@ endfunction()
 if(UPSWEEP_SANITIZE)
   add_compile_options($<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-fsanitize=${UPSWEEP_SANITIZE}> $<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-fno-sanitize-recover=all>
                       $<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-fno-omit-frame-pointer>)
+  # Reports need names and lines, not variables; and checks that are calls find as much as those inlined. With both the file of sorting
+  # networks takes a quarter of the time to compile (26 s, not 108; gcc 12).
+  add_compile_options($<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-g1>)
+  if(UPSWEEP_SANITIZE MATCHES "address" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    add_compile_options("$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:SHELL:--param asan-instrumentation-with-call-threshold=100>")
+  endif()
   add_link_options(-fsanitize=${UPSWEEP_SANITIZE})
 endif()
 

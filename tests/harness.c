@@ -136,10 +136,12 @@ int harness_end(void) {
     return state.failed == 0 && state.passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-bool quick(void) {
+bool scale_is(const char *name) {
     const char *scale = getenv("UPSWEEP_TEST_SCALE");
-    return scale && strcmp(scale, "quick") == 0;
+    return scale && strcmp(scale, name) == 0;
 }
+
+bool quick(void) { return scale_is("quick") || scale_is("threads"); }
 
 bool backend_wanted(const char *name) {
     const char *list = getenv("UPSWEEP_TEST_BACKENDS");

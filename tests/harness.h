@@ -11,8 +11,9 @@
  *         CHECK_SAME(back, want, n, elem_nbytes);
  *     }
  *
- * Environment: UPSWEEP_TEST_BACKENDS "cpu" (default), "cuda" or "cpu,cuda"; UPSWEEP_TEST_SCALE=quick for fewer sizes and setups, or
- * sanitizer for what test_cuda_small need not repeat under a slow tool;
+ * Environment: UPSWEEP_TEST_BACKENDS "cpu" (default), "cuda" or "cpu,cuda"; UPSWEEP_TEST_SCALE=quick for fewer sizes and setups, threads
+ * for those of them that have several threads (what ThreadSanitizer can find is there), or sanitizer for what test_cuda_small need not
+ * repeat under a slow tool;
  * UPSWEEP_TEST_FAIL_FAST=1 to stop at the first failure. A program ends with the line `N passed, N failed, N skipped`; the last part
  * is left out when nothing was skipped. */
 #ifndef HARNESS_H
@@ -53,7 +54,8 @@ void harness_begin(bool with_setups);
 enum { ALL_SKIPPED = 77 };
 int harness_end(void);
 
-bool quick(void);                      /* UPSWEEP_TEST_SCALE=quick */
+bool scale_is(const char *name);       /* is it UPSWEEP_TEST_SCALE? */
+bool quick(void);                      /* is that quick or threads? */
 bool backend_wanted(const char *name); /* is it in UPSWEEP_TEST_BACKENDS? */
 void *must_malloc(size_t nbytes);      /* never NULL, not even for 0 */
 double seconds(void);

@@ -44,7 +44,7 @@ mutant() {
     if [ "$quick" = --quick ] && [ "$1" != quick ]; then return; fi
     can_run "$3" || return 0
     file=$work/src/$3
-    cp "$file" "$work/whole"
+    cp -p "$file" "$work/whole"
     sed -e "$4" "$work/whole" >"$file"
     changed=$(diff "$work/whole" "$file" | grep -c '^>') || true
     if [ "$changed" -ne 1 ]; then
@@ -58,13 +58,17 @@ mutant() {
         passed=$((passed + 1))
         echo "caught by test_$2: $5"
     fi
-    cp "$work/whole" "$file"
+    # Back to what was built without the bug, times and all: else the next build would begin by compiling this file once more.
+    cp -p "$work/whole" "$file"
+    rm -rf "$work/build"
+    cp -Rp "$work/good" "$work/build"
 }
 
 # The sources as they are pass: otherwise every bug would be "caught".
 for test in scan scan_floats compact sort errors nothing scratch open context utf8 utf8_exhaustive; do
     run $test || { cat "$work/log"; echo "mutants.sh: test_$test fails without a planted bug"; exit 1; }
 done
+cp -Rp "$work/build" "$work/good"
 
 # ---- scan ----
 mutant quick scan src/op.h '/define APPLY_MIN/s/|| IS_NAN(a) //' 'min forgets a NaN'

@@ -190,10 +190,7 @@ static void alloc(unsigned char **p, size_t nbytes) {
 }
 
 /* A pass that is asked for by name has the same kernels for any n: under a sanitizer, where each call takes seconds, a few will do. */
-static bool repeats(int path, uint64_t nelements) {
-    const char *const scale = getenv("UPSWEEP_TEST_SCALE");
-    return path > 0 && (nelements == 1 || nelements == 1000) && scale != NULL && strcmp(scale, "sanitizer") == 0;
-}
+static bool repeats(int path, uint64_t nelements) { return path > 0 && (nelements == 1 || nelements == 1000) && scale_is("sanitizer"); }
 
 int main(void) {
     static const uint64_t sizes[] = {0, 1, 33, 1000, 9001, MAX_N};

@@ -154,8 +154,7 @@ static void test_others(upsweep_type type, uint64_t n) {
 
 /* Under a sanitizer a call of a million keys takes seconds: one that is counted, and one that is counted in part. */
 static bool few_cases(void) {
-    const char *const scale = getenv("UPSWEEP_TEST_SCALE");
-    if (scale == NULL || strcmp(scale, "sanitizer") != 0) return false;
+    if (!scale_is("sanitizer")) return false;
     test_case((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 300});
     test_case((struct values_case){.type = UPSWEEP_I64, .n = (1 << 20) + 1, .nvalues = 5, .odd = MANY_MISSED});
     test_case((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 50, .odd = IN_A_STRETCH});
