@@ -109,6 +109,7 @@ mutant full sort src/cpu/sort_merge_tmpl.h 's/for (uint32_t r = run; r < end; r+
 mutant quick sort src/cpu/sort_pairs_tmpl.h 's/if (n <= SORT_NETWORK_KEYS || n/if (n <= SORT_NETWORK_KEYS + 1 || n/' 'AVX-512: buckets of 17 pairs stay in disorder'
 mutant full sort src/cpu/sort_line_tmpl.h 's/any |= (KEY)(x != x);/any |= (KEY)(x < x);/' 'NaNs that the sample missed are spread by value'
 mutant full sort src/cpu/sort_exchange.c 's/if (p.n == 1 || p.least/if (p.n <= 2 || p.least/' 'exchange: parts of two keys stay as they are'
+mutant full sort src/cpu/sort_exchange.c 's/halves.out.keys = to;/;/' 'AVX-512: a part that does not fit slots is sorted elsewhere'
 mutant full sort src/cpu/sort_exchange.c 's/when_negative : 0), 0};/when_negative \& 1 : 0), 0};/' 'exchange: negative floats are divided the wrong way round'
 mutant quick sort src/cpu/sort_exchange.c 's/const uint64_t until = high ? min_u64(end, t->nlow) : middle;/const uint64_t until = high ? min_u64(end, t->nlow) : middle - (middle > start);/' 'exchange by threads: a misplaced key stays'
 mutant full sort src/cpu/sort_part_tmpl.h 's/left < LANES ? left : LANES, image/left < LANES ? left - (left == 1) : LANES, image/' 'AVX-512: exchange loses a key of the rest'

@@ -204,13 +204,15 @@ static void test_part_of_two(void) {
     free(keys);
 }
 
-/* Evenly spread keys, but for some that lie close together where a sample of 128 does not look: more in a bucket than it has room for, than
- * can be counted in a byte, than may be without a place. */
+/* Evenly spread keys, but for some that lie close together where a sample, which takes every 18 m-th key, does not look: more in a bucket
+ * than it has room for, than can be counted in a byte, than may be without a place, and that in one part of several. */
 static void test_crowds(void) {
     static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F32, UPSWEEP_U64, UPSWEEP_F64};
-    static const struct { uint64_t nkeys, nplaces; } crowds[] = {{20, 1}, {240, 1}, {300, 1}, {1600, 20}};
-    for (unsigned i = 0; i < 16; i++) {
-        const struct sort_case c = {KEYS, types[i % 4], 30000, 0, {.descending = i & 1}, at_end, at_end, at_end};
+    static const struct {
+        uint64_t nkeys, nplaces, n;
+    } crowds[] = {{20, 1, 30000}, {240, 1, 30000}, {300, 1, 30000}, {1600, 20, 30000}, {9000, 20, 221190}};
+    for (unsigned i = 0; i < 20; i++) {
+        const struct sort_case c = {KEYS, types[i % 4], crowds[i / 4].n, 0, {.descending = i & 1}, at_end, at_end, at_end};
         void *keys = make_keys(c.type, EVEN, c.n);
         for (uint64_t k = 0; k < crowds[i / 4].nkeys; k++) {
             const uint64_t nth = k / crowds[i / 4].nplaces, at = k % crowds[i / 4].nplaces * 18 + 1;

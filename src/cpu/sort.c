@@ -16,12 +16,12 @@
  * the highest bit that differs before each split: prefixes that all keys share cost nothing. What is already in order, or in the opposite
  * one, is found by a look at its first keys, and copied.
  *
- * Few keys alone, and any number of them if the caller would rather save memory, are sorted by halves (sort_exchange.c); up to 8 KiB of
- * them, with AVX-512, at once by networks (sort_network.c). So are, by halves, keys that a sample shows to be skewed or to repeat
- * (sort_sample.c); a handful of different ones are counted (sort_few_tmpl.h). Values of 4 and 8 bytes move with their keys; others stay, an
- * index moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy,
- * Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al., In-place parallel super scalar samplesort,
- * 2017 (blocks instead of counts).
+ * With AVX-512, keys alone go by halves (sort_exchange.c) if they fit the caches, and then in slots (sort_slots_tmpl.h); up to 8 KiB of
+ * them at once, by networks (sort_network.c). So go, by halves only, keys that a sample shows to be skewed or to repeat (sort_sample.c),
+ * and any keys alone if the caller would rather save memory; a handful of different ones are counted (sort_few_tmpl.h). Values of 4 and 8
+ * bytes move with their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP
+ * 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al.,
+ * In-place parallel super scalar samplesort, 2017 (blocks instead of counts).
  */
 #include <string.h>
 
@@ -113,29 +113,55 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     return plan;
 }
 
-/* A plan would take longer than the sort. */
-static bool needs_no_scratch(uint64_t n, size_t value_nbytes) { return value_nbytes == 0 && n <= SORT_INSERTION_MAX; }
-
-uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
-    if (needs_no_scratch(n, value_nbytes)) return 0;
-    const uint64_t counting = value_nbytes == 0 ? sort_by_counting_scratch(ctx, n, key_nbytes) : 0;
-    return max_u64(counting, plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total);
-}
-
-/* The benches first, for code without vectors, then what the threads share. */
-static struct scratch_plan plan_exchange(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
+/* The benches first, for slots, or for code without vectors; then what the threads share. */
+static struct scratch_plan plan_exchange(upsweep_context *ctx, uint64_t n, size_t key_nbytes, bool low_memory) {
     struct scratch_plan plan = {.ntasks = tasks_for(ctx, n)};
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0);
-    const bool networks = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL;
-    plan.bench_nbytes = bench_nbytes_of(min_u64(n, kernel->leaf_items), key_nbytes);
-    plan.benches = take(&plan, networks ? 0 : plan.ntasks, plan.bench_nbytes);
+    if (sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) == NULL) {
+        plan.bench_nbytes = bench_nbytes_of(min_u64(n, kernel->leaf_items), key_nbytes);
+    } else if (!low_memory && n > SORT_EXCHANGE_ITEMS(key_nbytes)) {
+        plan.leaf_items = min_u64(plan.ntasks > 1 ? sort_share_items(n, plan.ntasks) : n, SORT_SLOTS_ITEMS(key_nbytes));
+        plan.bench_nbytes = bench_nbytes_of(sort_slots_nbytes(plan.leaf_items, key_nbytes), 1);
+        plan.table_nbytes = aligned_nbytes(sort_table_items(plan.leaf_items), sizeof(uint32_t));
+    }
+    plan.benches = take(&plan, plan.ntasks, plan.bench_nbytes);
+    plan.tables = take(&plan, plan.ntasks, plan.table_nbytes);
     plan.shared = take(&plan, 1, sort_exchange_scratch(plan.ntasks));
     return plan;
 }
 
+/* A plan would take longer than the sort. */
+static bool needs_no_scratch(uint64_t n, size_t value_nbytes) { return value_nbytes == 0 && n <= SORT_INSERTION_MAX; }
+
+/* Keys alone and whole, with vector code: those that are not split. */
+static bool goes_by_halves(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
+    if (n <= sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0)->leaf_items) return true;
+    return n <= SORT_HALVES_NBYTES / key_nbytes && tasks_for(ctx, n) <= SORT_HALVES_TASKS;
+}
+
+/* For up to n of these. As n grows there is a task more, each with less to do, and all may need less. */
+static uint64_t halves_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
+    enum { MOST_TASKS = SORT_AREA_NBYTES / sizeof(uint32_t) / SORT_TASK_ITEMS };
+    const uint64_t most = min_u64(n, SORT_HALVES_NBYTES / key_nbytes);
+    uint64_t nbytes = goes_by_halves(ctx, most, key_nbytes) ? plan_exchange(ctx, most, key_nbytes, false).total : 0;
+    for (uint64_t ntasks = 1; ntasks <= MOST_TASKS; ntasks++) {
+        const uint64_t last = min_u64(most, (ntasks + 1) * SORT_TASK_ITEMS - 1);
+        if (goes_by_halves(ctx, last, key_nbytes)) nbytes = max_u64(nbytes, plan_exchange(ctx, last, key_nbytes, false).total);
+    }
+    return nbytes;
+}
+
+uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
+    if (needs_no_scratch(n, value_nbytes)) return 0;
+    const uint64_t nbytes = plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total;
+    if (value_nbytes != 0) return nbytes;
+    const uint64_t halves = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL ? halves_scratch(ctx, n, key_nbytes) : 0;
+    return max_u64(max_u64(nbytes, halves), sort_by_counting_scratch(ctx, n, key_nbytes));
+}
+
 uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
     if (needs_no_scratch(n, 0)) return 0;
-    return max_u64(sort_by_counting_scratch(ctx, n, key_nbytes), plan_exchange(ctx, n, key_nbytes).total);
+    return max_u64(sort_by_counting_scratch(ctx, n, key_nbytes), plan_exchange(ctx, n, key_nbytes, true).total);
 }
 
 /* ---- entry ------------------------------------------------------------------------------------------------------------------- */
@@ -220,34 +246,40 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     if (gathers) gather_values(ctx, args, &plan);
 }
 
-/* Are there too few or too many keys for slots, and not enough for a split? */
-static bool goes_by_halves(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
-    const uint64_t n = args->n;
-    if (n <= SORT_EXCHANGE_ITEMS(key_nbytes)) return true;
-    const bool is_real = image->when_negative != 0;
-    const uint32_t ntasks = tasks_for(ctx, n), most = key_nbytes == 4 || is_real ? 2 : 1; /* more threads: not measured */
-    return ntasks <= most && n > SORT_SLOTS_ITEMS(key_nbytes) && n <= SORT_HALVES_ITEMS(key_nbytes, is_real);
+/* Slots, if the keys are even. */
+static void open_slots(struct sorter *s, const struct scratch_plan *plan, struct sort_spreads spreads) {
+    s->by_line = spreads.by_line != SORT_SKEWED;
+    if ((s->by_line ? spreads.by_line : spreads.by_digit) != SORT_EVEN) return;
+    s->slots_items = plan->leaf_items;
+    for (uint32_t i = 0; i < s->ntasks; i++) {
+        struct sort_bench *const bench = (void *)(s->benches + i * s->bench_nbytes);
+        bench->nleaves = bench->nvain = 0;
+    }
 }
 
-/* By halves, whatever the keys are, but for what is in order or has few values. */
+/* By halves: down to slots or networks, but for what is in order or has few values. */
 static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
-    const struct scratch_plan plan = plan_exchange(ctx, args->n, key_nbytes);
+    const struct scratch_plan plan = plan_exchange(ctx, args->n, key_nbytes, args->low_memory);
     const struct sort_vector *vector = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes);
     unsigned char *scratch = ctx->scratch;
-    const struct sorter s = {.ctx = ctx,
-                             .kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0),
-                             .vector = vector,
-                             .image = *image,
-                             .in = {(unsigned char *)args->keys_in, NULL},
-                             .out = {args->keys_out, NULL},
-                             .benches = vector == NULL ? scratch + plan.benches : NULL,
-                             .bench_nbytes = plan.bench_nbytes,
-                             .ntasks = plan.ntasks};
+    struct sorter s = {.ctx = ctx,
+                       .kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0),
+                       .vector = vector,
+                       .image = *image,
+                       .in = {(unsigned char *)args->keys_in, NULL},
+                       .out = {args->keys_out, NULL},
+                       .benches = plan.bench_nbytes > 0 ? scratch + plan.benches : NULL,
+                       .tables = scratch + plan.tables,
+                       .bench_nbytes = plan.bench_nbytes,
+                       .table_nbytes = plan.table_nbytes,
+                       .ntasks = plan.ntasks};
     if (s.ntasks == 1 && sort_if_few(&s, args->n)) return;
     const bool asks = !args->low_memory && args->n > SORT_EXCHANGE_UNASKED_NBYTES / key_nbytes;
     if (asks && sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit)) return;
     const bool sampled = vector != NULL && args->n > SORT_EXCHANGE_ITEMS(key_nbytes) / 2;
-    const bool by_sample = sampled && sort_spreads_of(&s, &s.in, 0, args->n).by_digit == SORT_FEW;
+    const struct sort_spreads spreads = sampled ? sort_spreads_of(&s, &s.in, 0, args->n) : (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
+    const bool by_sample = spreads.by_digit == SORT_FEW;
+    if (plan.leaf_items > 0) open_slots(&s, &plan, spreads);
     if (s.ntasks > 1)
         sort_exchange_together(&s, &s.in, 0, args->n, by_sample, scratch + plan.shared);
     else
@@ -273,7 +305,7 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
                           args->hi_bit);
     else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
-    else if (args->low_memory || (vector != NULL && goes_by_halves(ctx, args, &image, key_nbytes)))
+    else if (args->low_memory || (vector != NULL && goes_by_halves(ctx, args->n, key_nbytes)))
         sort_by_exchange(ctx, args, &image, key_nbytes);
     else
         sort_by_radix(ctx, args, &image, key_nbytes);

@@ -17,14 +17,19 @@
  * until parts are small enough to be handed out, one thread each.
  *
  * Keys that agree change their order; they are sorted whole, so that nobody can tell. Cost: a read and a write of a key for each halving of
- * n down to groups of 8 KiB (of 24 keys without vector code); scratch: none on one thread, else some KiB a thread. Sources: Hildebrandt and
- * Isbitz, Radix exchange, 1959; Hoare, Quicksort, 1962; Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, 2017. */
+ * n down to what slots take of even keys (sort_slots_tmpl.h), to groups of 8 KiB of others (to leaves that fit L2 without vector code);
+ * scratch: that of slots, else none on one thread and some KiB each on several. Sources: Hildebrandt and Isbitz, Radix exchange, 1959;
+ * Hoare, Quicksort, 1962; Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, 2017. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "sort_kernels.h"
 
-enum { WORST_SHARE = 16, PARTS_A_TASK = 8, PARTS_MAX = 64 };
+enum { WORST_SHARE = 16, PARTS_MAX = 64 };
+
+/* Dividing by all threads costs some 5 us beside the work: up to so many parts a task, each of so many keys (Zen 4, 2026-11). Of 2^18 to
+ * 2^22 uneven keys 16 threads made twice the time of 8 (Xeon, 2026-11): more take part when each has so many keys. */
+enum { PARTS_A_TASK = 4, PART_ITEMS = 1 << 16, DIVIDING_TASKS = 8, DIVIDING_ITEMS = 1 << 20 };
 
 /* What will be keys [begin, begin + n) of the output, their images between two bounds. */
 struct part {
@@ -142,14 +147,23 @@ static uint64_t exchange_together(struct together *t, const struct part *p, uint
 
 /* ---- parts ------------------------------------------------------------------------------------------------------------------- */
 
-/* To [n] from keys, which may be `to`. bench: for more than a group; NULL if there are no benches. */
-static void sort_leaf(const struct sorter *s, unsigned char *to, const unsigned char *keys, uint64_t n, struct sort_bench *bench) {
+/* To [n] from keys, which may be `to`: at once, in slots or, without vector code, by digits. */
+static void sort_leaf(const struct sorter *s, unsigned char *to, const unsigned char *keys, uint64_t n, uint32_t task) {
+    struct sort_bench *const bench = s->benches != NULL ? (void *)(s->benches + task * s->bench_nbytes) : NULL;
+    struct sorter halves = *s; /* if slots do not do */
+    halves.out.keys = to;
+    halves.slots_items = 0;
     const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)keys, NULL}, .n = (uint32_t)n},
                                    .to = {to, NULL},
                                    .image = s->image,
                                    .bench = bench,
                                    .area = bench != NULL ? bench->area : NULL,
-                                   .vector = s->vector};
+                                   .area_nbytes = bench != NULL ? s->bench_nbytes - sizeof *bench : 0,
+                                   .table = bench != NULL ? (uint32_t *)(void *)(s->tables + task * s->table_nbytes) : NULL,
+                                   .table_items = s->table_nbytes / sizeof(uint32_t),
+                                   .by_line = s->by_line,
+                                   .vector = s->vector,
+                                   .sorter = &halves};
     s->kernel->leaf(&leaf, 0, 8 * s->kernel->item_nbytes);
 }
 
@@ -193,10 +207,6 @@ static struct part halve(const struct sorter *s, struct part *p, struct together
     return low;
 }
 
-static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) {
-    return s->benches != NULL ? (void *)(s->benches + task * s->bench_nbytes) : NULL;
-}
-
 /* Parts up to this size are finished otherwise. Keys that repeat are divided further: a part of equal ones is done. */
 static uint64_t leaf_items_of(const struct sorter *s, const struct part *p, const struct together *t) {
     if (t != NULL) return t->large;
@@ -214,7 +224,7 @@ static void sort_part(const struct sorter *s, struct part p, struct together *t,
     if (p.n == 1 || p.least == p.greatest) {
         if (p.keys != to) memcpy(to, p.keys, p.n * s->kernel->item_nbytes);
     } else if (t == NULL)
-        sort_leaf(s, to, p.keys, p.n, bench_of(s, task));
+        sort_leaf(s, to, p.keys, p.n, task);
     else if (t->nparts < PARTS_MAX * s->ntasks)
         t->parts[t->nparts++] = p;
     else
@@ -232,7 +242,9 @@ static void parts_task(void *arg, uint32_t task) {
 
 static struct sorter exchanger(const struct sorter *s) {
     struct sorter own = *s;
-    own.leaf_items = s->vector != NULL ? SORT_GROUP_NBYTES / s->kernel->item_nbytes : s->kernel->leaf_items;
+    own.leaf_items = s->slots_items > 0  ? s->slots_items
+                     : s->vector != NULL ? SORT_GROUP_NBYTES / s->kernel->item_nbytes
+                                         : s->kernel->leaf_items;
     return own;
 }
 
@@ -249,9 +261,11 @@ void sort_exchange(const struct sorter *s, const struct sort_arrays *from, uint6
 
 void sort_exchange_together(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample,
                             void *scratch) {
-    const struct sorter own = exchanger(s);
-    struct together t = {.s = &own, .parts = scratch, .large = max_u64(n / (PARTS_A_TASK * (uint64_t)s->ntasks), own.leaf_items)};
-    t.nlow_of = (uint64_t *)(void *)(t.parts + PARTS_MAX * s->ntasks);
+    struct sorter own = exchanger(s);
+    own.ntasks = (uint32_t)min_u64(s->ntasks, max_u64(DIVIDING_TASKS, n / DIVIDING_ITEMS));
+    const uint64_t nparts = own.ntasks * max_u64(1, min_u64(PARTS_A_TASK, n / own.ntasks / PART_ITEMS));
+    struct together t = {.s = &own, .parts = scratch, .large = sort_share_items(n, nparts)};
+    t.nlow_of = (uint64_t *)(void *)(t.parts + PARTS_MAX * own.ntasks);
     sort_part(&own, part_of(s, from, begin, n, by_sample), &t, 0);
-    cpu_run(s->ctx, parts_task, &t, s->ntasks);
+    cpu_run(s->ctx, parts_task, &t, own.ntasks);
 }

@@ -54,11 +54,11 @@
 /* Keys alone, with vector code: up to so many, halves are exchanged; above, a digit is cheaper than so many halvings. 2^14 keys of 32 bits
  * take as long either way, but slots a fifth longer while other programs use the caches. */
 #define SORT_EXCHANGE_ITEMS(key_nbytes) ((key_nbytes) == 4 ? 1u << 14 : 3u << 10)
-/* On one thread, so many go in slots, even ones: with more, slots would not fit L2. Then halves again, until there are so many that a split
- * is cheaper than the halvings that it saves: bits of 64 are dearer to halve, if they are no floats, which a split does not spread as well.
- * (Zen 5 and Xeon, 2026-11.) */
-#define SORT_SLOTS_ITEMS(key_nbytes)           ((768u << 10) / (key_nbytes))
-#define SORT_HALVES_ITEMS(key_nbytes, is_real) ((key_nbytes) == 4 ? 3u << 20 : (is_real) ? 1u << 20 : 1u << 18)
+/* So many, if they lie evenly, go in slots: with more, these would not fit L2. More are halved first; until there are so many that a split
+ * is cheaper than the halvings that it saves, which on several threads wait for one another. (Zen 4, Xeon, 2026-11.) */
+#define SORT_SLOTS_ITEMS(key_nbytes) ((768u << 10) / (key_nbytes))
+#define SORT_HALVES_NBYTES           (12u << 20)
+#define SORT_HALVES_TASKS            2u
 /* Keys of so many different values are counted. (Zen 5, 2026-11.) */
 #define SORT_FEW_VALUES 16u
 /* So few are not asked first whether they are in order. */
@@ -257,6 +257,8 @@ struct sorter {
     unsigned char *benches, *tables, *logs, *logs_next; /* [ntasks] each, at these distances: */
     uint64_t bench_nbytes, table_nbytes, log_nbytes, log_next_nbytes;
     uint32_t ntasks;
+    uint64_t slots_items; /* by halves, if the keys are even: parts of up to so many are sorted in slots; else 0 */
+    bool by_line;         /* there: they are floats that lie evenly by value */
 };
 
 /* Sorts in [n] by bits [lo, hi) into out (sort_run.c). */
@@ -323,6 +325,9 @@ static inline uint64_t sort_table_items(uint64_t n) { return (UINT64_C(1) << sor
 
 static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* What a part of n keys divided in nparts may have: halves are seldom quite even. */
+static inline uint64_t sort_share_items(uint64_t n, uint64_t nparts) { return n / nparts / 4 * 5; }
 
 static inline uint64_t sort_low_bits(uint32_t nbits) { return nbits >= 64 ? UINT64_MAX : (UINT64_C(1) << nbits) - 1; }
 
