@@ -12,6 +12,7 @@
  *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
  *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh; with something beside them, sort_fused_repeats.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
+ *        sort_by_value.cuh   of some of them by their values, if these are spread evenly
  *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_cell_slots.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh

@@ -110,36 +110,15 @@ static __device__ __forceinline__ bool take_cell_room(uint32_t *base, const stru
     return before + count <= room;
 }
 
-/* Counts the digits of a warp's keys. ranked[]: each key's digit, and below it how many of its digit were counted before it: cheaper kept
- * than looked up again. */
-template <int ROWS, typename KEY, typename DIGITS>
-static __device__ __forceinline__ void count_cell_tile(uint32_t (&ranked)[ROWS], const KEY (&images)[ROWS], struct warp_items items,
-                                                       uint32_t *s_counts, const DIGITS &digits) {
-    const uint32_t first = __shfl_sync(~0u, digits.of(images[0]), 0);
-    if (items.n >= 32 && __all_sync(~0u, digits.of(images[0]) == first) && all_have(digits, first, images, items)) { /* nearly sorted */
-        uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[first], items.n) : 0;
-        before = __shfl_sync(~0u, before, 0) + threadIdx.x % 32;
-#pragma unroll
-        for (int row = 0; row < ROWS; row++) ranked[row] = first << 16 | (before + row * 32);
-        return;
-    }
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (!items.has(row)) continue;
-        const uint32_t digit = digits.of(images[row]);
-        ranked[row] = digit << 16 | atomicAdd(&s_counts[digit], 1);
-    }
-}
-
 /* All of a tile, of which the keys are loaded. */
 template <typename KEY, enum slots_step STEP, typename DIGITS>
 static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_shape<KEY, STEP>::ROWS], const struct slots_tile &tile,
                                                       struct warp_items items, const struct split_job &job, const DIGITS &digits,
                                                       KEY *s_tile, struct cell_slots_desk<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
     typedef cell_slots_shape<KEY, STEP> SHAPE;
-    constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS;
-    uint32_t ranked[ROWS];
-    count_cell_tile(ranked, images, items, s.places, digits);
+    constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS, TOGETHER = 4;
+    uint32_t ranked[ROWS] = {};
+    count_ranked<false>(ranked, images, items, s.places, digits);
     __syncthreads(); /* all counts */
 
     uint32_t base[SHAPE::PER_THREAD], count[SHAPE::PER_THREAD], sum = 0;
@@ -172,8 +151,14 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
         return;
     }
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (items.has(row)) s_tile[s.places[ranked[row] >> 16] + (ranked[row] & 0xffff)] = images[row];
+    for (int first = 0; first < ROWS; first += TOGETHER) { /* some places are asked for together */
+        uint32_t place[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) place[i] = s.places[ranked[first + i] >> 16] + (ranked[first + i] & 0xffff);
+#pragma unroll
+        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) {
+            if (items.has(first + i)) s_tile[place[i]] = images[first + i];
+        }
     }
     if (__syncthreads_or(aside)) { /* also: the tile is in runs */
         for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
@@ -185,7 +170,7 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
         return;
     }
     KEY *area = (KEY *)(STEP == SLOTS_COARSE ? job.out : job.slots.area);
-#pragma unroll 4
+#pragma unroll 8
     for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
         const KEY item = s_tile[i];
         area[s.base[digits.of(item)] + i] = item;

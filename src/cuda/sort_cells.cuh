@@ -39,14 +39,25 @@ template <typename KEY> static __device__ __forceinline__ uint32_t magnitude_of(
     return at < cells::HALF - (1u << CELL_BITS) ? at : 0;
 }
 
-/* Where the cells begin, the same in every CTA. */
-template <typename KEY> static __device__ __forceinline__ int32_t lowest_cell(const struct split_job &job, uint32_t *s_largest) {
-    const KEY key = ((const KEY *)job.in)[(uint64_t)threadIdx.x * job.n / CELL_THREADS];
-    uint32_t largest = magnitude_of(key_order<KEY>(job).image(key));
+/* This thread's key of a sample, the same in every CTA. The keys of a warp are from all over the input, which may be sorted. */
+template <typename KEY> static __device__ __forceinline__ KEY sampled_image(const struct split_job &job) {
+    const uint32_t stretch = threadIdx.x % 32 * (CELL_THREADS / 32) + threadIdx.x / 32;
+    const KEY key = ((const KEY *)job.in)[(uint64_t)stretch * job.n / CELL_THREADS];
+    return key_order<KEY>(job).image(key);
+}
+
+/* Where the cells begin, if this is the largest magnitude of a sample. */
+static __device__ __forceinline__ int32_t lowest_cell_below(uint32_t largest) {
+    return max((int32_t)(largest >> CELL_BITS) + 1 + CELL_OCTAVES_ABOVE - CELL_OCTAVES, 0) * (1 << CELL_BITS);
+}
+
+/* The same of a sample. */
+template <typename KEY> static __device__ __forceinline__ int32_t lowest_cell(KEY sampled, uint32_t *s_largest) {
+    uint32_t largest = magnitude_of(sampled);
     for (uint32_t distance = 16; distance > 0; distance /= 2) largest = max(largest, __shfl_xor_sync(~0u, largest, distance));
     if (threadIdx.x % 32 == 0) atomicMax(s_largest, largest);
     __syncthreads(); /* the largest of all */
-    return max((int32_t)(*s_largest >> CELL_BITS) + 1 + CELL_OCTAVES_ABOVE - CELL_OCTAVES, 0) * (1 << CELL_BITS);
+    return lowest_cell_below(*s_largest);
 }
 
 /* Counts this CTA's part of the keys, or of as many of them as are asked, in rows of a key a thread; of these, 32 keys here and 32 there,
@@ -240,7 +251,7 @@ template <typename KEY> __global__ void __launch_bounds__(CELL_THREADS, 1) split
     __syncthreads(); /* zeroes before counts */
     if (job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words))
         return give_cells_up(job); /* as all CTAs do */
-    const int32_t lowest = lowest_cell<KEY>(job, &s_largest);
+    const int32_t lowest = lowest_cell(sampled_image<KEY>(job), &s_largest);
     const struct float_cells<KEY> cells(lowest);
     count_cells(job, cells, s_counts);
     __syncthreads(); /* all counts */

@@ -1,7 +1,8 @@
-/* sort_digits.cuh: the two ways in which a split cuts the number of a bucket out of an image.
+/* sort_digits.cuh: the ways in which a split cuts the number of a bucket out of an image.
  *
  *     bit_digits     the top bits: even, if those are spread
  *     cell_digits    of floats, whose top bits never are: half of the numbers between 0 and 1 share nine
+ *     value_digits   of floats, too, if their values are spread: sort_by_value.cuh
  *
  * The magnitudes of 32 octaves, from the largest that matters down, are cut into cells of a 16th of an octave, 512 on either side of zero;
  * what is beyond belongs to the outermost, and what is around zero to 511. A table gives each cell its first number and how many it has;
@@ -36,6 +37,12 @@ struct coarse_bucket {
     uint32_t start, count, before;
 };
 
+/* The buckets that sort_by_value.cuh has made; 0: it has made none. */
+struct value_buckets {
+    uint32_t nbuckets, ndigits, first[FUSED_THREADS + 1]; /* digit of each bucket */
+    double scale, shift;
+};
+
 /* Device memory. */
 struct cell_plan {
     int32_t lowest;                            /* the first cell above zero: this many cells' worth of magnitude */
@@ -44,6 +51,7 @@ struct cell_plan {
     uint32_t nnumbers;                         /* of slots (sort_cell_slots.cuh); */
     uint32_t slot[(1 << SPLIT_MAX_BITS) + 1];  /* where each begins; behind the last one, where that ends */
     struct coarse_bucket coarse[SORT_DIGITS + 1];
+    struct value_buckets by_value; /* instead of all that */
 };
 
 /* min(max(value + more, 0), most), which Hopper does in one. */

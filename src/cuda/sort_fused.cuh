@@ -14,7 +14,7 @@
 #ifndef UPSWEEP_CUDA_SORT_FUSED_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_CUH
 
-#include "sort_bucket.cuh"
+#include "sort_by_value.cuh"
 #include "sort_fused_sample.cuh"
 
 struct fused_job {
@@ -165,28 +165,45 @@ static __device__ __forceinline__ void find_bounds(const struct split_job &job, 
     found->bits = min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1);
 }
 
-/* One CTA a bucket; those that a sample has made may be more, so that a CTA goes on to others. */
-template <typename KEY, typename ITEM, typename SHAPE>
+/* Bucket number `number` of those by value, from `start` to `end`. False: it is not for this. */
+template <typename KEY, typename SHAPE>
+static __device__ __forceinline__ bool sort_value_bucket(const struct split_job &job, uint32_t number, uint32_t start, uint32_t end,
+                                                         unsigned char *s_memory, struct bucket_desk<KEY> &s) {
+    typedef typename whole_bits<KEY>::value value;
+    const struct value_buckets &plan = job.header->cells.by_value;
+    const uint32_t first = plan.first[number], last = plan.first[number + 1] - 1;
+    if (first == 0 || last == plan.ndigits - 1) return false;
+    const struct value_digits<KEY> digits = { 0, 0, (value)plan.scale, (value)plan.shift };
+    return sort_bucket_by_value<KEY, SHAPE>(job, start, end - start, digits, first, last + 1, s_memory, s);
+}
+
+/* One CTA a bucket; those that a sample has made may be more, so that a CTA goes on to others. VALUES: they may be by value. */
+template <typename KEY, typename ITEM, typename SHAPE, bool VALUES>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
     __shared__ alignas(16) ITEM s_ends[2][32]; /* else what lies beside it is read, too, and thrown away: a race in name only */
     wait_for_predecessor();
-    const uint32_t nsampled = job.header->sampled.nbuckets;
-    for (uint32_t number = blockIdx.x; !nsampled || number < nsampled; number += gridDim.x) {
+    const uint32_t nsampled = job.header->sampled.nbuckets, nby_value = VALUES ? job.header->cells.by_value.nbuckets : 0;
+    const uint32_t nbuckets = nsampled ? nsampled : nby_value;
+    for (uint32_t number = blockIdx.x; !nbuckets || number < nbuckets; number += gridDim.x) {
         const uint32_t start = nsampled ? job.header->sampled.start[number] : job.header->start[number];
         const uint32_t end = nsampled ? job.header->sampled.end[number] : job.header->start[number + 1];
-        if (start < end) {
+        bool sorted = start >= end;
+        if constexpr (VALUES) {
+            if (!sorted && nby_value) sorted = sort_value_bucket<KEY, SHAPE>(job, number, start, end, s_memory, s_desk);
+        }
+        if (!sorted) {
             struct found_bucket<ITEM> found = {
                 (const ITEM *)job.tmp, start, end - start, start, false, job.fine_bits, false, 0
             };
-            if (nsampled)
+            if (nbuckets)
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);
             else if (job.cell_keys)
                 bound_items(&found, job.header->cells.bound + number, 0);
             if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, found);
         }
-        if (!nsampled) return;
+        if (!nbuckets) return;
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

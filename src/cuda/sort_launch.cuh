@@ -28,6 +28,13 @@ static uint32_t shared_nbytes_per_cta(int arch, int nctas) {
     return (sm_kbytes / (uint32_t)nctas - 4) * 1024;
 }
 
+/* As much shared memory as one CTA more on a multiprocessor would not leave: CTAs that start while the kernel before them still runs would
+ * pile up where there happens to be room first. */
+static uint32_t spread_nbytes(const struct cuda_queue *queue, uint32_t nctas) {
+    const uint32_t per_sm = (nctas + (uint32_t)queue->nsms - 1) / (uint32_t)queue->nsms;
+    return shared_nbytes_per_cta(queue->arch, (int)per_sm + 1) + 4096;
+}
+
 /* How many copies to have of each of a CTA's 32-bit counters: lanes that would meet in a counter then meet less. */
 static uint32_t counter_copies(const struct cuda_queue *queue, uint64_t n, uint32_t ncounters) {
     const uint64_t room = shared_nbytes_per_cta(queue->arch, 1) / sizeof(uint32_t);

@@ -79,10 +79,10 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
     }
 }
 
-/* The same with digits that are looked up. */
-template <bool SKEWED, bool FEW, int ROWS, typename KEY, typename IMAGE>
+/* The same with digits of floats. */
+template <bool SKEWED, bool FEW, int ROWS, typename KEY, typename IMAGE, template <typename> class DIGITS>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
-                                                  uint32_t *s_counts, const struct cell_digits<IMAGE> &digits) {
+                                                  uint32_t *s_counts, const DIGITS<IMAGE> &digits) {
     const uint32_t digit = digits.of(images[0]), first = __shfl_sync(~0u, digit, 0);
     if (items.n >= 32 && __all_sync(~0u, digit == first) && all_have(digits, first, images, items)) { /* as in nearly sorted input */
         const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[first], items.n) : 0;
@@ -92,6 +92,27 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
     for (int row = 0; row < ROWS; row++) {
         if (FEW && row * 32 >= (int)items.n) break;
         if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
+    }
+}
+
+/* The same, if there are registers for it. ranked[]: each key's digit, and below it its rank: cheaper kept than found out again. */
+template <bool FEW, int ROWS, typename KEY, typename DIGITS>
+static __device__ __forceinline__ void count_ranked(uint32_t (&ranked)[ROWS], const KEY (&images)[ROWS], struct warp_items items,
+                                                    uint32_t *s_counts, const DIGITS &digits) {
+    const uint32_t digit = digits.of(images[0]), first = __shfl_sync(~0u, digit, 0);
+    if (items.n >= 32 && __all_sync(~0u, digit == first) && all_have(digits, first, images, items)) { /* as in nearly sorted input */
+        uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[first], items.n) : 0;
+        before = __shfl_sync(~0u, before, 0) + threadIdx.x % 32;
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) ranked[row] = first << 16 | (before + row * 32);
+        return;
+    }
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (FEW && row * 32 >= (int)items.n) break;
+        if (!items.has(row)) continue;
+        const uint32_t other = digits.of(images[row]);
+        ranked[row] = other << 16 | atomicAdd(&s_counts[other], 1);
     }
 }
 

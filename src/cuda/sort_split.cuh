@@ -3,8 +3,7 @@
  * Keys with equal bits are the same key, so when nothing travels with them no order among them needs to be kept. That allows ranking by
  * plain shared-memory atomics, several times quicker than a stable ranking, and so another order of work:
  *
- *     1. histogram of the top 7 to 16 bits (this file)    every bucket's place in the output is known exactly; of floats, whose top bits
- *                                                         are never spread, of numbers made for them before (sort_cells.cuh)
+ *     1. histogram of the top 7 to 16 bits (this file)    every bucket's place in the output is known exactly (floats: sort_cells.cuh)
  *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
@@ -102,6 +101,7 @@ struct split_job {
     uint32_t bucket_max;       /* keys that fit a CTA */
     uint32_t nnumbers;         /* of buckets, at most */
     uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
+    uint32_t value_keys;       /* the same by value; 0: it is not */
     uint32_t cell_sample;      /* keys that are counted by cells, at most */
     bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
     uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */

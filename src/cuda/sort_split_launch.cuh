@@ -199,10 +199,15 @@ template <typename KEY, typename ITEM> static bool choose_fused_cells(struct spl
     if (!may_fuse<KEY, ITEM>(queue, n)) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t at_once = 2 * (uint32_t)queue->nsms, most[] = {at_once, at_once, FUSED_NUMBERS};
+    static_assert(FUSED_THREADS * VALUE_ROWS_NBYTES / sizeof(KEY) / 2 < SHAPES::BIG::ITEMS || sizeof(ITEM) > sizeof(KEY), "room to spare");
     for (int shape = 0; shape < 3; shape++) {
         set_cells(job, n, limits[shape], false);
         job->fused = job->nnumbers <= most[shape];
-        if (job->fused) return true;
+        if (!job->fused) continue;
+        if (sizeof(ITEM) > sizeof(KEY) || fused_rows(queue, n) * sizeof(KEY) > VALUE_ROWS_NBYTES) return true;
+        job->value_keys = (uint32_t)n / at_once + 1;
+        job->nnumbers = max_u32(job->nnumbers, at_once + VALUE_SPARSE + 2);
+        return true;
     }
     return false;
 }
@@ -344,17 +349,13 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split(struct sp
 
 /* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */
 
-/* As much shared memory as one CTA more on a multiprocessor would not leave: CTAs that start while the kernel before them still runs would
- * pile up where there happens to be room first. */
-static uint32_t spread_nbytes(const struct cuda_queue *queue, uint32_t nctas) {
-    const uint32_t per_sm = (nctas + (uint32_t)queue->nsms - 1) / (uint32_t)queue->nsms;
-    return shared_nbytes_per_cta(queue->arch, (int)per_sm + 1) + 4096;
-}
-
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_fused_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t spread = spread_nbytes(queue, job->nnumbers);
-    return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE>, job->nnumbers, SHAPE::THREADS, max_u32(SHAPE::SHARED_NBYTES, spread), *job);
+    const uint32_t shared = max_u32(SHAPE::SHARED_NBYTES, spread_nbytes(queue, job->nnumbers));
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        if (job->value_keys) return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, true>, job->nnumbers, SHAPE::THREADS, shared, *job);
+    }
+    return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, false>, job->nnumbers, SHAPE::THREADS, shared, *job);
 }
 
 template <typename KEY, typename ITEM, int ROWS>

@@ -2,6 +2,8 @@
 #ifndef SORT_DRAWS_H
 #define SORT_DRAWS_H
 
+#include <math.h>
+
 #include "harness.h"
 #include "oracle.h"
 
@@ -31,6 +33,7 @@ enum distribution {
     BELL,       /* nearly normal, of both signs */
     CLOSE,      /* a thousandth above 1 at most */
     ZEROES,     /* a bell in which every fourth is a zero, of either sign */
+    STRAYS,     /* in [0, 1), but for one in 500: any bits, infinities and NaNs among them */
     DISTRIBUTIONS
 };
 
@@ -89,6 +92,9 @@ static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64
         return float_bits(draw_bell(), nbits);
     case CLOSE:
         return float_bits(1 + draw_proportion() / 1000, nbits);
+    case STRAYS:
+        if (rng_below(&rng, 500)) return float_bits(draw_proportion(), nbits);
+        return rng_below(&rng, 8) ? rng_next(&rng) : float_bits(rng_below(&rng, 2) ? INFINITY : -INFINITY, nbits);
     default:
         return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits);
     }

@@ -168,12 +168,13 @@ static void test_counting(upsweep_type type, uint64_t min_n) {
     }
 }
 
-/* Floats are split by cells: sizes of one partition and of two, of a sample and of more; distributions that take it, and some that do not.
- */
+/* Floats are split by value, or by cells: sizes of one partition and of two, of a sample and of more; distributions that take the one, the
+ * other, or neither. */
 static void test_floats(upsweep_type type) {
-    static const enum distribution distributions[] = {PROPORTION, BELL, CLOSE, ZEROES, RANDOM, SKEWED};
-    static const uint64_t sizes[] = {16500, 33000, (1 << 19) + 1, (1 << 22) + 1, (1 << 23) - 3, (9 << 21) + 3};
-    for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
+    static const enum distribution distributions[] = {PROPORTION, BELL, STRAYS, CLOSE, ZEROES, RANDOM, SKEWED};
+    static const uint64_t sizes[] = {16500,         33000,         200000,        (1 << 19) + 1, (1 << 20) + 7,
+                                     (1 << 21) - 5, (1 << 22) + 1, (1 << 23) - 3, (9 << 21) + 3};
+    for (size_t s = 0; s < (quick() ? 5 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
             struct sort_case c = {.form = KEYS, .type = type, .n = sizes[s], .key_nbytes = elem_size(type), .keys_in_place = d % 2};
             c.order.descending = (uint32_t)(s + d) % 2;
