@@ -15,6 +15,12 @@ upsweep_status cuda_check_memory(upsweep_context *ctx, const void *p, const char
     return UPSWEEP_OK;
 }
 
+/* What follows has the context's device current even where it only asks of its stream: the default streams (cudaStreamLegacy,
+ * cudaStreamPerThread) are those of the current device. */
+static upsweep_status enter(upsweep_context *ctx, struct cuda_scope *before) {
+    return cuda_check(ctx, cuda_enter(impl_of(ctx)->device, before), "to make the device current");
+}
+
 /* Refuses what would invalidate a capture that is under way on our stream. */
 static upsweep_status check_not_capturing(upsweep_context *ctx, upsweep_status refusal, const char *sentence) {
     enum cudaStreamCaptureStatus capture;
@@ -23,13 +29,19 @@ static upsweep_status check_not_capturing(upsweep_context *ctx, upsweep_status r
 }
 
 upsweep_status cuda_may_grow(upsweep_context *ctx) {
-    return check_not_capturing(ctx, UPSWEEP_ERR_SCRATCH, "scratch cannot grow during a stream capture: call upsweep_reserve() before it");
+    struct cuda_scope before;
+    upsweep_status status = enter(ctx, &before);
+    if (status == UPSWEEP_OK)
+        status =
+            check_not_capturing(ctx, UPSWEEP_ERR_SCRATCH, "scratch cannot grow during a stream capture: call upsweep_reserve() before it");
+    cuda_leave(impl_of(ctx)->device, &before);
+    return status;
 }
 
 upsweep_status cuda_alloc(upsweep_context *ctx, void **p, size_t nbytes) {
     struct cuda_scope before;
     void *got = NULL;
-    upsweep_status status = cuda_check(ctx, cuda_enter(impl_of(ctx)->device, &before), "to make the device current");
+    upsweep_status status = enter(ctx, &before);
     if (status == UPSWEEP_OK) {
         const cudaError_t error = cudaMalloc(&got, nbytes);
         if (error == cudaErrorMemoryAllocation)
@@ -54,15 +66,22 @@ void cuda_free(upsweep_context *ctx, void *p) {
 }
 
 upsweep_status cuda_sync(upsweep_context *ctx) {
-    TRY(check_not_capturing(ctx, UPSWEEP_ERR_CUDA, "the stream is being captured: nothing runs that could be waited for"));
-    return cuda_check(ctx, cudaStreamSynchronize(stream_of(ctx)), "in work that was queued");
+    struct cuda_scope before;
+    upsweep_status status = enter(ctx, &before);
+    if (status == UPSWEEP_OK)
+        status = check_not_capturing(ctx, UPSWEEP_ERR_CUDA, "the stream is being captured: nothing runs that could be waited for");
+    if (status == UPSWEEP_OK) status = cuda_check(ctx, cudaStreamSynchronize(stream_of(ctx)), "in work that was queued");
+    cuda_leave(impl_of(ctx)->device, &before);
+    return status;
 }
 
 /* The wait also covers pinned host memory, which the device may read or write after the call has returned. */
 static upsweep_status copy(upsweep_context *ctx, void *dst, const void *src, size_t nbytes, enum cudaMemcpyKind kind) {
     struct cuda_scope before;
-    TRY(check_not_capturing(ctx, UPSWEEP_ERR_CUDA, "the stream is being captured: copies to or from the host must wait until it ends"));
-    upsweep_status status = cuda_check(ctx, cuda_enter(impl_of(ctx)->device, &before), "to make the device current");
+    upsweep_status status = enter(ctx, &before);
+    if (status == UPSWEEP_OK)
+        status =
+            check_not_capturing(ctx, UPSWEEP_ERR_CUDA, "the stream is being captured: copies to or from the host must wait until it ends");
     if (status == UPSWEEP_OK) status = cuda_check(ctx, cudaMemcpyAsync(dst, src, nbytes, kind, stream_of(ctx)), "to copy");
     if (status == UPSWEEP_OK) status = cuda_check(ctx, cudaStreamSynchronize(stream_of(ctx)), "to copy, or in work queued before");
     cuda_leave(impl_of(ctx)->device, &before);

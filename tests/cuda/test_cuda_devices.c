@@ -76,6 +76,23 @@ static void check_same_work(upsweep_context *const ctx[2]) {
     }
 }
 
+/* A context of device 1 on the default stream, while device 0 is current: what it waits for is the default stream of its own. */
+static void test_default_stream_of_another_device(void) {
+    enum { N = 1 << 26 };
+    case_begin("the default stream of another device");
+    const upsweep_options options = {.size = sizeof options, .stream = cudaStreamLegacy};
+    upsweep_context *ctx = NULL;
+    if (!CHECK_OK(upsweep_open_ex(&ctx, "cuda:1", &options))) return;
+    uint32_t *in = device_alloc(ctx, 4 * (size_t)N);
+    for (int i = 0; i < 20; i++) CHECK_OK(upsweep_scan(ctx, in, in, N, UPSWEEP_U32, UPSWEEP_ADD, UPSWEEP_INCLUSIVE));
+    CHECK_OK(upsweep_sync(ctx));
+    CUDA_OK(cudaSetDevice(1));
+    CUDA_OK(cudaStreamQuery(cudaStreamLegacy));
+    CUDA_OK(cudaSetDevice(0));
+    upsweep_free(ctx, in);
+    upsweep_close(ctx);
+}
+
 /* Memory of device 1 given to device 0; and both at work at the same time. */
 static void test_two_devices(void) {
     int ndevices = 0, now = -1;
@@ -98,6 +115,7 @@ static void test_two_devices(void) {
     upsweep_free(b, of_b);
     upsweep_close(a);
     upsweep_close(b);
+    test_default_stream_of_another_device();
 }
 
 /* In a child: a kernel runs into memory that is not there. Returns 0 if all that follows is refused and closing works. */
