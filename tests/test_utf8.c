@@ -174,9 +174,12 @@ static void check_one_bad(void) {
     static const uint8_t damage[] = {'a', 0x80, 0xC3, 0xE2, 0xF1, 0xFF};
     static const uint64_t sizes[] = {37, 64, 65, 67, 126, 129, 700};
     enum { N = 700, SIZES = sizeof sizes / sizeof *sizes, KINDS = 5 * sizeof damage };
-    for (size_t i = 0; i < (size_t)N * SIZES * KINDS; i += quick() ? 31 : 1) {
+    const bool few = quick();
+    for (size_t i = 0; i < (size_t)N * SIZES * KINDS; i++) {
         unsigned char in[N];
         const uint64_t at = i / KINDS % N, n = sizes[i / KINDS / N];
+        if (few && i % 31 != 0 && (n < N || at % 64 < 61))
+            continue; /* but what may be cut off by the end of a window, or of a group, all */
         const char *const text = repeated[i % 5];
         for (size_t k = 0; k < n; k++) in[k] = (unsigned char)text[k % strlen(text)];
         if (at > n) continue;
