@@ -11,7 +11,7 @@
 
 /* Shapes of the last step, by the size of buckets (sort_split_launch.cuh). */
 template <typename ITEM> struct stable_shapes {
-    typedef bucket_shape<ITEM, 256, 10, 10, 5> LITTLE;
+    typedef bucket_shape<ITEM, 256, 10, 10, 6> LITTLE;
     typedef bucket_shape<ITEM, 256, 18, 11, 4> MIDDLE;
     typedef bucket_shape<ITEM, 512, 18, 12, 2> BIG;
 };
