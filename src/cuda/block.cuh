@@ -156,31 +156,35 @@ static __device__ __forceinline__ uint4 load_packed(const T *in, uint64_t first,
     return aligned && first + N <= n ? load_once<N * sizeof(T)>(in + first) : load_elements<T, N>(in, first, n, pad);
 }
 
+/* What is chosen by a number among registers is chosen word by word: as an array that is asked for element i it would lie in memory, and
+ * every access would be a trip to the L1 cache. */
+static __device__ __forceinline__ uint32_t word_of(uint4 v, uint32_t i) { return i < 2 ? (i == 0 ? v.x : v.y) : (i == 2 ? v.z : v.w); }
+
+static __device__ __forceinline__ uint4 choose_vector(bool first, uint4 a, uint4 b) {
+    return {first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z, first ? a.w : b.w};
+}
+
 /* The first nbytes, fewer than 16, of a vector at p, which is aligned; `pad` behind them. By words: as elements, bytes would take sixteen
  * accesses, with a comparison each. */
 static __device__ __forceinline__ uint4 load_head(const void *p, uint32_t nbytes, uint4 pad) {
-    uint32_t words[4] = {pad.x, pad.y, pad.z, pad.w};
+    const uint32_t *const words = (const uint32_t *)p, whole = nbytes / 4;
     const unsigned char *const end = (const unsigned char *)p + nbytes;
     const uint32_t half = nbytes & 2 ? *(const uint16_t *)(end - (nbytes & 3)) : 0, byte = nbytes & 1 ? end[-1] : 0;
-    const uint32_t last = half | byte << 8 * (nbytes & 2), known = (1u << 8 * (nbytes & 3)) - 1;
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) {
-        if (i < nbytes / 4) words[i] = ((const uint32_t *)p)[i];
-        if (i == nbytes / 4) words[i] = last | (words[i] & ~known);
-    }
-    return {words[0], words[1], words[2], words[3]};
+    uint4 v = pad;
+    if (whole > 0) v.x = words[0];
+    if (whole > 1) v.y = words[1];
+    if (whole > 2) v.z = words[2];
+    const uint32_t known = (1u << 8 * (nbytes & 3)) - 1, last = half | byte << 8 * (nbytes & 2) | (word_of(pad, whole) & ~known);
+    return {whole == 0 ? last : v.x, whole == 1 ? last : v.y, whole == 2 ? last : v.z, whole == 3 ? last : v.w};
 }
 
 /* And to p. */
-static __device__ __forceinline__ void store_head(void *p, uint32_t nbytes, uint4 data) {
-    const uint32_t words[4] = {data.x, data.y, data.z, data.w};
+static __device__ __forceinline__ void store_head(void *p, uint32_t nbytes, uint4 v) {
+    uint32_t *const words = (uint32_t *)p, whole = nbytes / 4, last = word_of(v, whole);
     unsigned char *const end = (unsigned char *)p + nbytes;
-    uint32_t last = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) {
-        if (i < nbytes / 4) ((uint32_t *)p)[i] = words[i];
-        if (i == nbytes / 4) last = words[i];
-    }
+    if (whole > 0) words[0] = v.x;
+    if (whole > 1) words[1] = v.y;
+    if (whole > 2) words[2] = v.z;
     if (nbytes & 2) *(uint16_t *)(end - (nbytes & 3)) = (uint16_t)last;
     if (nbytes & 1) end[-1] = (unsigned char)(last >> 8 * (nbytes & 2));
 }
@@ -221,26 +225,25 @@ static __device__ __forceinline__ CutVector load_rows(uint4 (&data)[ROWS], const
 template <int ROWS> static __device__ __forceinline__ void put_cut(uint4 (&data)[ROWS], const CutVector &cut) {
     if (cut.row == ~0u) return;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        if (cut.row == (uint32_t)r) data[r] = cut.data;
+    for (int r = 0; r < ROWS; r++) data[r] = choose_vector(cut.row == (uint32_t)r, cut.data, data[r]);
 }
 
 template <class T, int N>
-static __device__ __forceinline__ void store_vector(T *out, uint64_t first, uint64_t n, bool aligned, const Vector<T, N> &v) {
-    const uint4 packed = pack(v);
-    if (sizeof v == 16 && aligned && first + N <= n) {
+static __device__ __forceinline__ void store_vector(T *out, uint64_t first, uint64_t n, bool aligned, uint4 packed) {
+    static_assert(N * sizeof(T) == 16, "");
+    if (aligned && first + N <= n) {
         __stcs((uint4 *)(out + first), packed);
         return;
     }
     if (first >= n) return;
-    if (sizeof v == 16 && sizeof(T) < 4 && aligned) {
+    if (aligned) {
         store_head(out + first, (uint32_t)(n - first) * (uint32_t)sizeof(T), packed);
         return;
     }
-    const Vector<T, N> again = unpack<T, N>(packed);
+    const Vector<T, N> v = unpack<T, N>(packed);
 #pragma unroll
     for (int i = 0; i < N; i++)
-        if (first + i < n) out[first + i] = again.item[i];
+        if (first + i < n) out[first + i] = v.item[i];
 }
 
 /* ---- memory order ------------------------------------------------------------------------------------------------------------ */

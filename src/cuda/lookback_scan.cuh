@@ -43,27 +43,26 @@ template <class T, class Operator, class Shape> struct LookbackScan {
         return scan_rows<Op, T, VEC>(data, before, lane);
     }
 
-    /* All of the tile is output, and aligned: so decided once a tile. */
+    /* All of the tile is output, and aligned: with many rows, so decided once a tile. With a few, one way for all is less code. */
     static __device__ __forceinline__ bool is_whole(const Args &args, uint32_t tile) {
-        return args.out_aligned && (tile + (uint64_t)1) * TILE_ITEMS <= args.n;
+        return ROWS > 2 && args.out_aligned && (tile + (uint64_t)1) * TILE_ITEMS <= args.n;
     }
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<T> scanned, Shared &, int warp, int lane) {
         const T start = Op::apply(scanned.prefix, scanned.before);
         if (is_whole(args, tile)) {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                const Vec v = scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), args.inclusive);
-                __stcs((uint4 *)(args.out + first_of(tile, warp, r, lane)), pack(v));
-            }
+            for (int r = 0; r < ROWS; r++) __stcs((uint4 *)(args.out + first_of(tile, warp, r, lane)), result(r, start, args.inclusive));
         } else {
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                const Vec v = scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), args.inclusive);
-                store_vector<T, VEC>(args.out, first_of(tile, warp, r, lane), args.n, args.out_aligned, v);
-            }
+            for (int r = 0; r < ROWS; r++)
+                store_vector<T, VEC>(args.out, first_of(tile, warp, r, lane), args.n, args.out_aligned, result(r, start, args.inclusive));
         }
         if (args.total != nullptr && (tile + (uint64_t)1) * TILE_ITEMS >= args.n) store_total(args, tile, start, warp, lane);
+    }
+
+    __device__ __forceinline__ uint4 result(int r, T start, bool inclusive) const {
+        return pack(scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), inclusive));
     }
 
     /* In the last tile: the inclusive result of the last element, by the same expression. */
@@ -73,10 +72,11 @@ template <class T, class Operator, class Shape> struct LookbackScan {
         for (int r = 0; r < ROWS; r++) {
             const uint64_t last = args.n - 1 - first_of(tile, warp, r, lane); /* wraps around for vectors past it */
             if (last >= VEC) continue;
-            const Vec v = scan_vector<Op, T, VEC>(data[r], Op::apply(start, before[r]), true);
+            const Vec v = unpack<T, VEC>(result(r, start, true));
+            T total = v.item[0];
 #pragma unroll
-            for (int i = 0; i < VEC; i++)
-                if (i == (int)last) *args.total = v.item[i];
+            for (int i = 1; i < VEC; i++) total = i <= (int)last ? v.item[i] : total;
+            *args.total = total;
         }
     }
 };
