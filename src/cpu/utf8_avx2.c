@@ -1,64 +1,87 @@
 /* utf8_avx2.c: the table of UTF-8 kernels for AVX2: those of utf8_avx512.c by other means.
  *
- *     windows      of 64 bytes in two registers, so that the masks and their rules are the same (utf8_rules.h)
- *     code points  put together where they stand, low and high bytes apart, as there
- *     compressed   eight at a time: the masks of eight bits look up a shuffle (set_bits.h)
+ *     short text   by rows of 32 bytes, as if it were well-formed; whether it is shows beside it (utf8_avx2_wrong.h). The last row ends
+ *                  where the text does, and writes again what it has in common with the one before
+ *     any text     by windows of 64 bytes in two registers, so that the masks and their rules are the same (utf8_rules.h); copies of
+ *                  those where the text begins or ends, with zeros around. What is ill-formed is patched byte by byte
  *
- * What depends on the length of a sequence is told by the bytes before its end (if the last but one is a continuation, there are three or
- * more), as AVX2 has no masked operations. Windows with ill-formed text are patched byte by byte.
- * Those where the text begins or ends are copied, with zeros around them. Encoding is in utf8_avx2_encode.c, counting in
- * utf8_avx2_measure.c. */
+ * Code points are put together as utf8_avx2_units.h says. Encoding is in utf8_avx2_encode.c, counting in utf8_avx2_measure.c. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 #include <string.h>
 
-#include "set_bits.h"
 #include "utf8_kernels.h"
 
 #include "target_avx2.h"
 
-#include "utf8_avx2_window.h" /* for these instruction sets */
+#include "utf8_avx2_units.h" /* for these instruction sets */
 
-/* ---- decode ------------------------------------------------------------------------------------------------------------------ */
+/* ---- short well-formed text -------------------------------------------------------------------------------------------------- */
 
-/* Code units of a window by byte: low, high, and for UTF-32 what is above 16 bits. */
-struct planes {
-    uint8_t low[64], high[64], top[64];
-};
-
-/* Puts together the code point that ends at each of the 32 bytes at p, wherever one does. */
-ALWAYS_INLINE void assemble_32(uint8_t *low, uint8_t *high, const uint8_t *p) {
-    const __m256i b = load(p), ascii = _mm256_cmpgt_epi8(b, bytes_of(-1));
-    const __m256i b1 = _mm256_andnot_si256(ascii, load(p - 1)), b2 = _mm256_and_si256(is_continuation(b1), load(p - 2));
-    const __m256i units_low = _mm256_or_si256(_mm256_and_si256(b, bytes_of(0x7F)), left(b1, 6, 0xC0));
-    const __m256i units_high = _mm256_or_si256(right(b1, 2, 0x0F), left(b2, 4, 0xF0));
-    _mm256_storeu_si256((__m256i *)low, units_low);
-    _mm256_storeu_si256((__m256i *)high, units_high);
+/* Writes what ends at the bytes `mine` of a row of well-formed text, again at those of them that are `done`. In any other, *wrong gets
+ * bits; what is then written, no more units than bytes, means nothing. Full vectors are stored, but no further than a unit for each byte
+ * goes. */
+ALWAYS_INLINE unsigned char *decode_row(unsigned char *end, struct row r, uint32_t mine, uint32_t done, upsweep_encoding to,
+                                        __m256i *wrong) {
+    const bool has_4 = _mm256_movemask_epi8(is_at_least(_mm256_max_epu8(r.b2, r.b3), 0xF0)) != 0;
+    __m256i inside = _mm256_or_si256(is_at_least(r.b, 0xC0), is_at_least(r.b1, 0xE0)); /* but of four bytes the last two make a pair */
+    struct planes planes;
+    assemble_32(planes.low, planes.high, r);
+    if (has_4 && to == UPSWEEP_UTF32) {
+        assemble_top_32(planes.top, r);
+        inside = _mm256_or_si256(inside, is_at_least(r.b2, 0xF0));
+    } else if (has_4) {
+        assemble_surrogates_32(planes.low, planes.high, r);
+    }
+    *wrong = _mm256_or_si256(*wrong, wrong_bytes(r));
+    const uint32_t emit = ~(uint32_t)_mm256_movemask_epi8(inside) & mine;
+    end -= encoding_nbytes(to) * (size_t)_mm_popcnt_u32(emit & done);
+    if (has_4) return store_planes(end, &planes, ROW, emit, to == UPSWEEP_UTF32, to);
+    return store_planes(end, &planes, ROW, emit, false, to);
 }
 
-/* What is above 16 bits. Three continuations in a row end a sequence of four, if they end a well-formed one at all. */
-ALWAYS_INLINE void assemble_top_32(uint8_t *top, const uint8_t *p) {
-    const __m256i b2 = load(p - 2), b3 = load(p - 3);
-    const __m256i of_4 = _mm256_and_si256(_mm256_and_si256(is_continuation(load(p)), is_continuation(load(p - 1))), is_continuation(b2));
-    const __m256i bits = _mm256_or_si256(right(b2, 4, 0x03), left(b3, 2, 0x1C));
-    _mm256_storeu_si256((__m256i *)top, _mm256_and_si256(of_4, bits));
+/* A row that may be ASCII, of which the last n bytes are new. */
+ALWAYS_INLINE unsigned char *decode_whole_row(unsigned char *end, struct row r, size_t n, upsweep_encoding to, __m256i *wrong) {
+    if (_mm256_movemask_epi8(_mm256_or_si256(r.b, r.b3)) != 0) return decode_row(end, r, UINT32_MAX, ~last_bits(n), to, wrong);
+    unsigned char *const start = end - (ROW - n) * encoding_nbytes(to);
+    store_ascii_16(start, _mm256_castsi256_si128(r.b), to);
+    store_ascii_16(start + 16 * encoding_nbytes(to), _mm256_extracti128_si256(r.b, 1), to);
+    return start + ROW * encoding_nbytes(to);
 }
 
-/* Makes surrogate pairs of the four-byte sequences: the low one where the sequence ends, the high one at the byte before.
- * high = D800 + (code >> 10) - 40, where code >> 10 is three bits of the first byte, six of the second, two of the third. */
-ALWAYS_INLINE void assemble_surrogates_32(uint8_t *low, uint8_t *high, const uint8_t *p) {
-    const __m256i b = load(p), b1 = load(p - 1), b2 = load(p - 2);
-    const __m256i both = _mm256_and_si256(is_continuation(b), is_continuation(b1));
-    const __m256i of_4 = _mm256_and_si256(both, is_continuation(b2)), third = _mm256_and_si256(both, is_at_least(b2, 0xF0));
-    const __m256i bits = _mm256_or_si256(left(b1, 2, 0xFC), right(b, 4, 0x03)), forty = bytes_of(0x40);
-    const __m256i borrow = _mm256_cmpeq_epi8(_mm256_min_epu8(bits, bytes_of(0x3F)), bits); /* -1 where bits < 40 */
-    const __m256i prefix = _mm256_add_epi8(_mm256_add_epi8(_mm256_and_si256(b2, bytes_of(0x07)), bytes_of(0xD8)), borrow);
-    const __m256i low_high = _mm256_or_si256(right(b1, 2, 0x03), bytes_of(0xDC));
-    const __m256i units_high = _mm256_blendv_epi8(load(high), prefix, third);
-    _mm256_storeu_si256((__m256i *)low, _mm256_blendv_epi8(load(low), _mm256_sub_epi8(bits, forty), third));
-    _mm256_storeu_si256((__m256i *)high, _mm256_blendv_epi8(units_high, low_high, of_4));
+/* A text of at most a row, which it ends; and so do its units if they are fewer than a vector. */
+ALWAYS_INLINE unsigned char *decode_one(unsigned char *out, const uint8_t *in, size_t n, upsweep_encoding to, __m256i *wrong) {
+    const struct row r = first_row(load_last_of_row(in, n));
+    unsigned char few[8 * sizeof(uint32_t)];
+    *wrong = begun_at_end(r.b);
+    if (_mm256_movemask_epi8(r.b) == 0) return out + store_some_ascii(out, in, n, to) * encoding_nbytes(to);
+    if (n >= 8) return decode_row(out, r, last_bits(n), 0, to, wrong);
+    const size_t nbytes = (size_t)(decode_row(few, r, last_bits(n), 0, to, wrong) - few);
+    copy_few(out, few, nbytes);
+    return out + nbytes;
 }
+
+/* A text of more than a row and what is before a row, until something is wrong. The last row ends where the text does. */
+ALWAYS_INLINE unsigned char *decode_rows(unsigned char *end, const uint8_t *in, size_t n, upsweep_encoding to, __m256i *wrong) {
+    size_t i = ROW;
+    *wrong = begun_at_end(load(in + n - ROW));
+    end = decode_whole_row(end, first_row(load(in)), ROW, to, wrong);
+    for (; n - i > ROW && _mm256_testz_si256(*wrong, *wrong); i += ROW) end = decode_whole_row(end, row_at(in + i), ROW, to, wrong);
+    return n - i > ROW ? end : decode_whole_row(end, row_at(in + n - ROW), n - i, to, wrong);
+}
+
+enum { SHORT_NBYTES = 512 };
+
+/* The number of code units, or SIZE_MAX if the text is not well-formed, or not short. */
+ALWAYS_INLINE size_t decode_short(void *out, const uint8_t *in, size_t n, upsweep_encoding to) {
+    if ((n > ROW && n <= ROW + UTF8_BEFORE) || n > SHORT_NBYTES) return SIZE_MAX;
+    __m256i wrong;
+    const unsigned char *const end = n <= ROW ? decode_one(out, in, n, to, &wrong) : decode_rows(out, in, n, to, &wrong);
+    return _mm256_testz_si256(wrong, wrong) ? (size_t)(end - (unsigned char *)out) / encoding_nbytes(to) : SIZE_MAX;
+}
+
+/* ---- whatever text ----------------------------------------------------------------------------------------------------------- */
 
 static void patch_bad(struct planes *planes, uint64_t bad) {
     for (; bad != 0; bad &= bad - 1) {
@@ -68,71 +91,6 @@ static void patch_bad(struct planes *planes, uint64_t bad) {
         planes->top[end] = 0;
     }
 }
-
-ALWAYS_INLINE __m128i load_8(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)p); }
-
-/* The code units of eight bytes that `mask` keeps. */
-ALWAYS_INLINE __m128i weave_16(const struct planes *planes, size_t at, __m128i from, bool big_endian) {
-    const __m128i low = _mm_shuffle_epi8(load_8(planes->low + at), from), high = _mm_shuffle_epi8(load_8(planes->high + at), from);
-    return big_endian ? _mm_unpacklo_epi8(high, low) : _mm_unpacklo_epi8(low, high);
-}
-
-ALWAYS_INLINE size_t store_planes(unsigned char *out, const struct planes *planes, uint64_t emit, bool has_top, upsweep_encoding to) {
-    const size_t unit_nbytes = to == UPSWEEP_UTF32 ? 4 : 2;
-    unsigned char *end = out;
-    for (size_t at = 0; at < 64; at += 8) {
-        const uint64_t mask = emit >> at & 0xFF;
-        const __m128i from = load_8((const uint8_t *)&set_bits[mask]);
-        const __m128i units = weave_16(planes, at, from, to == UPSWEEP_UTF16BE);
-        if (to == UPSWEEP_UTF32) {
-            __m256i codes = _mm256_cvtepu16_epi32(units);
-            if (has_top) {
-                const __m256i top = _mm256_cvtepu8_epi32(_mm_shuffle_epi8(load_8(planes->top + at), from));
-                codes = _mm256_or_si256(codes, _mm256_slli_epi32(top, 16));
-            }
-            _mm256_storeu_si256((__m256i *)end, codes);
-        } else {
-            _mm_storeu_si128((__m128i *)end, units);
-        }
-        end += unit_nbytes * (size_t)_mm_popcnt_u64(mask);
-    }
-    return (size_t)(end - out) / unit_nbytes;
-}
-
-/* 64 bytes of ASCII. */
-ALWAYS_INLINE void store_ascii(unsigned char *out, const uint8_t *in, upsweep_encoding to) {
-    if (to == UPSWEEP_UTF32) {
-        for (size_t i = 0; i < 64; i += 8) _mm256_storeu_si256((__m256i *)(out + 4 * i), _mm256_cvtepu8_epi32(load_8(in + i)));
-        return;
-    }
-    for (size_t i = 0; i < 64; i += 16) {
-        const __m256i units = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(in + i)));
-        _mm256_storeu_si256((__m256i *)(out + 2 * i), to == UPSWEEP_UTF16BE ? _mm256_slli_epi16(units, 8) : units);
-    }
-}
-
-/* Fewer than 64 bytes, as long as they are ASCII, by eight and by one; returns their number. */
-ALWAYS_INLINE size_t store_some_ascii(unsigned char *out, const uint8_t *in, size_t n, upsweep_encoding to) {
-    size_t i = 0;
-    for (; n - i >= 8; i += 8) {
-        const __m128i bytes = load_8(in + i);
-        if (_mm_movemask_epi8(bytes) != 0) return i;
-        const __m128i units = _mm_cvtepu8_epi16(bytes);
-        if (to == UPSWEEP_UTF32)
-            _mm256_storeu_si256((__m256i *)(out + 4 * i), _mm256_cvtepu8_epi32(bytes));
-        else
-            _mm_storeu_si128((__m128i *)(out + 2 * i), to == UPSWEEP_UTF16BE ? _mm_slli_epi16(units, 8) : units);
-    }
-    for (; i < n && in[i] < 0x80; i++) {
-        if (to == UPSWEEP_UTF32)
-            ((uint32_t *)(void *)out)[i] = in[i];
-        else
-            ((uint16_t *)(void *)out)[i] = (uint16_t)(to == UPSWEEP_UTF16BE ? in[i] << 8 : in[i]);
-    }
-    return i;
-}
-
-/* ---- windows ----------------------------------------------------------------------------------------------------------------- */
 
 /* Ends of sequences of three bytes and nothing else, from the first one that a window may own. */
 #define ALL_OF_3 UINT64_C(0x1249249249249248)
@@ -174,11 +132,11 @@ ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_
     if (whole && threes == ALL_OF_3 << phase && threes == ((emit | ends.bad) & owned))
         return store_threes(out, p + UTF8_BEFORE + phase - 2, to);
     struct planes planes;
-    for (size_t i = 0; i < 64; i += 32) assemble_32(planes.low + i, planes.high + i, p + i);
+    for (size_t i = 0; i < 64; i += 32) assemble_32(planes.low + i, planes.high + i, row_at(p + i));
     if (has_top)
-        for (size_t i = 0; i < 64; i += 32) assemble_top_32(planes.top + i, p + i);
+        for (size_t i = 0; i < 64; i += 32) assemble_top_32(planes.top + i, row_at(p + i));
     if (to != UPSWEEP_UTF32 && ends.of_4 != 0) {
-        for (size_t i = 0; i < 64; i += 32) assemble_surrogates_32(planes.low + i, planes.high + i, p + i);
+        for (size_t i = 0; i < 64; i += 32) assemble_surrogates_32(planes.low + i, planes.high + i, row_at(p + i));
         emit |= ends.of_4 >> 1;
     }
     utf8_take_bad(bad, &ends, owned, at);
@@ -187,7 +145,8 @@ ALWAYS_INLINE size_t decode_window(unsigned char *out, const uint8_t *p, uint64_
         emit |= ends.bad;
     }
     emit &= owned;
-    return has_top ? store_planes(out, &planes, emit, true, to) : store_planes(out, &planes, emit, false, to);
+    unsigned char *const end = has_top ? store_planes(out, &planes, 64, emit, true, to) : store_planes(out, &planes, 64, emit, false, to);
+    return (size_t)(end - out) / encoding_nbytes(to);
 }
 
 /* The window at i, which may reach beyond either end of in [n]. */
@@ -223,11 +182,25 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
 
 #include "utf8_decode_tmpl.h"
 
+/* Whole calls. */
+#define SHORT_TO(NAME, ENCODING)                                                                                                           \
+    static upsweep_status short_to_##NAME(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, \
+                                          uint64_t n, const upsweep_utf8_options *options) {                                               \
+        const size_t k = decode_short(out, in, (size_t)n, ENCODING);                                                                       \
+        if (k == SIZE_MAX) return cpu_utf8_decode_few(ctx, out, capacity, report, in, n, options);                                         \
+        utf8_report_good(report, k, k, n);                                                                                                 \
+        return UPSWEEP_OK;                                                                                                                 \
+    }
+
+SHORT_TO(utf32, UPSWEEP_UTF32)
+SHORT_TO(utf16le, UPSWEEP_UTF16LE)
+SHORT_TO(utf16be, UPSWEEP_UTF16BE)
+
 const struct utf8_kernels utf8_kernels_avx2 = {
     .decode = {decode_utf32, decode_utf16le, decode_utf16be},
     .measure = utf8_measure_avx2,
     .encode = {utf32_encode_avx2, utf16le_encode_avx2, utf16be_encode_avx2},
-    .decode_few = {cpu_utf8_decode_few, cpu_utf8_decode_few, cpu_utf8_decode_few},
+    .decode_few = {short_to_utf32, short_to_utf16le, short_to_utf16be},
     .measure_few = cpu_utf8_measure_few,
 };
 

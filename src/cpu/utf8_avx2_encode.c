@@ -3,12 +3,13 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-#include <string.h>
 
 #include "set_bits.h"
 #include "utf8_kernels.h"
 
 #include "target_avx2.h"
+
+#include "utf8_avx2_few.h" /* for these instruction sets */
 
 static inline __m256i load(const void *p) { return _mm256_loadu_si256(p); }
 ALWAYS_INLINE __m128i load_8(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)p); }
@@ -129,7 +130,7 @@ size_t utf32_encode_avx2(uint8_t *out, const void *units, size_t n, bool replace
         uint8_t staged[STAGED_NBYTES];
         const __m256i own = first_lanes(n - i), codes = _mm256_maskload_epi32((const int *)(in + i), own);
         const size_t k = (size_t)(encode_codes_8(staged, codes, own, replace, bad, i) - staged);
-        memcpy(end, staged, k);
+        copy_few(end, staged, k);
         end += k;
     }
     return (size_t)(end - out);
@@ -160,21 +161,17 @@ ALWAYS_INLINE uint8_t *encode_units_8(uint8_t *out, __m128i before, __m128i here
 
 ALWAYS_INLINE __m128i load_units(const uint16_t *in, bool swap) { return in_order(_mm_loadu_si128((const __m128i *)in), swap); }
 
-/* The units from i on, at most eight, which may be the first or the last. A text of more than eight ends with a row in which those before
- * i are left out; a shorter one is copied. */
+/* The units from i on, at most eight, which may be the first or the last. Those that end the text are the last of a row, in which those
+ * before i, if there are any, are left out. */
 static uint8_t *encode_edge(uint8_t *out, const uint16_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad, bool swap) {
-    const size_t left = n - i;
-    const bool ends = left < 9, is_last = ends && n >= 9;
-    uint16_t copy[8] = {0};
+    const bool ends = n - i < 9;
     uint8_t staged[STAGED_NBYTES];
-    if (n < 9) memcpy(copy, in, n * sizeof *in);
-    const uint16_t *row = n < 9 ? copy : is_last ? in + n - 8 : in + i;
-    const __m128i here = load_units(row, swap);
-    const __m128i before = is_last ? load_units(row - 1, swap) : _mm_slli_si128(here, sizeof *in);
-    const __m128i behind = ends ? _mm_srli_si128(here, sizeof *in) : load_units(row + 1, swap);
-    const __m256i own = is_last ? _mm256_xor_si256(first_lanes(8 - left), _mm256_set1_epi32(-1)) : first_lanes(left);
-    const size_t k = (size_t)(encode_units_8(staged, before, here, behind, own, replace, bad, is_last ? n - 8 : i) - staged);
-    memcpy(out, staged, k);
+    const __m128i here = n < 8 ? in_order(load_last_of_16((const uint8_t *)in, 2 * n), swap) : load_units(ends ? in + n - 8 : in + i, swap);
+    const __m128i before = ends && n >= 9 ? load_units(in + n - 9, swap) : _mm_slli_si128(here, sizeof *in);
+    const __m128i behind = ends ? _mm_srli_si128(here, sizeof *in) : load_units(in + i + 1, swap);
+    const __m256i own = ends ? _mm256_xor_si256(first_lanes(8 - (n - i)), _mm256_set1_epi32(-1)) : _mm256_set1_epi32(-1);
+    const size_t k = (size_t)(encode_units_8(staged, before, here, behind, own, replace, bad, ends ? n - 8 : i) - staged);
+    copy_few(out, staged, k);
     return out + k;
 }
 
