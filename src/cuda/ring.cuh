@@ -23,9 +23,10 @@
  * The exchange words. Every CTA publishes in every wave (the identity, if it has no tile), so the words of wave w (counted over all
  * launches, in `next_wave`) are rewritten when wave w + WAVES is published. A CTA gets at most STAGES waves ahead of its own prefix
  * warp, and that one needs all others' words of each wave; so while anybody still reads wave w, nobody publishes wave w + 2 * STAGES, and
- * 2 * STAGES <= WAVES slots of words never mix. The grid is the same in all launches of a context (one CTA a multiprocessor). A word
- * carries its wave number as tag: a stale word in its slot is exactly WAVES waves old, so a 32-bit tag cannot repeat. Nothing is ever
- * cleared, and a graph replay finds the counter where the last launch left it.
+ * 2 * STAGES <= WAVES slots of words never mix. (Where slots are given back before the prefix is known, there are fewer than STAGES of
+ * them, and who gives back that of the next wave has this wave's prefix.) The grid is the same in all launches of a context (one CTA a
+ * multiprocessor). A word carries its wave number as tag: a stale word in its slot is exactly WAVES waves old, so a 32-bit tag cannot
+ * repeat. Nothing is ever cleared, and a graph replay finds the counter where the last launch left it.
  *
  * A primitive supplies a policy (ring_policy.cuh), of about 50 lines. Source: after Merrill and Garland 2016 (single pass, tile
  * aggregates); the wave exchange and the roles are our own. */
@@ -38,6 +39,7 @@
 
 template <class P> struct RingPrefix : Ring<P> {
     typedef Ring<P> Base;
+    static constexpr unsigned SLOTS = Base::SLOTS;
     using Base::args, Base::input, Base::exchange, Base::s, Base::lane, Base::way, Base::tile_of, Base::parity_of, Base::holds;
 
     __device__ void find_prefixes() {
@@ -50,8 +52,8 @@ template <class P> struct RingPrefix : Ring<P> {
             /* All CTAs have published in this launch, so all have read next_wave: the next launch's first wave may be set. */
             if (k == 0 && blockIdx.x == 0 && lane == 0) exchange.advance(input.nwaves);
             if (tile_of(k) < input.ntiles && lane == 0) {
-                /* The old prefix has been read. Those who convert have read it if they are here. */
-                if (!P::CONVERTS && k >= P::STAGES) barrier_wait(&s.empty[k % P::STAGES], parity_of(k - P::STAGES));
+                /* The old prefix has been read: before that slot was given back. Those who convert have read it if they are here. */
+                if (!P::CONVERTS && k >= SLOTS) barrier_wait(&s.empty[(k - SLOTS) % P::STAGES], parity_of(k - SLOTS));
                 s.prefix[k % P::STAGES] = P::carry_add(carry, before);
                 if (!holds(k)) barrier_arrive(&s.ready[k % P::STAGES]);
             }
@@ -110,6 +112,7 @@ template <class P> struct RingReducer : Ring<P> {
                     barrier_wait(&s.counted[k % P::STAGES], parity_of(k));
                 else
                     reduce_chunks(k, reducer);
+                if (Base::FREES_EARLY) barrier_arrive(&s.empty[k % P::STAGES]); /* this lane has read its part of the slot */
                 if (reducer == 0) aggregate = fold_chunks(s.chunk[k % P::STAGES]);
                 if (P::SENDS && reducer == 0 && lane == 0) s.aggregate[k % P::STAGES] = aggregate;
                 barrier_arrive(&s.ready[k % P::STAGES]); /* this lane has read its part of the chunks and written its notes */
@@ -133,7 +136,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
             barrier_init(&s.ready[i], 32 * P::REDUCERS + 1 + (P::SENDS ? 32 * P::FINISHERS : 0)); /* 1: the prefix warp's lane 0 */
             barrier_init(&s.counted[i], 32 * P::FINISHERS);
             barrier_init(&s.staged[i], 32 * P::FINISHERS);
-            barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * P::FINISHERS);
+            barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * (P::FINISHERS + (Ring<P>::FREES_EARLY ? P::REDUCERS : 0)));
         }
         barrier_init_fence();
         s.first_wave = load_relaxed_8(&words->next_wave);

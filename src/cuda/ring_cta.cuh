@@ -36,6 +36,7 @@ template <class P> struct Ring {
     static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES, SLOT_NBYTES = LOAD_NBYTES + P::ROOM_NBYTES;
     static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
     static constexpr unsigned SLOTS = P::SLOTS > 0 ? P::SLOTS : P::STAGES;
+    static constexpr bool FREES_EARLY = SLOTS < P::STAGES && !P::CONVERTS; /* who reads a slot gives it back at once */
     static constexpr unsigned SIDES_AT = SLOTS * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
     static constexpr unsigned WORK_AT = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;

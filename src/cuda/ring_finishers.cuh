@@ -78,7 +78,10 @@ template <class P> struct RingFinisher : Ring<P> {
         while (!queue.is_empty()) store_oldest(c, queue);
     }
 
+    /* What is known of tile k is next written when tile k + STAGES has landed. If slots are given back early, there are fewer of them: this
+     * warp has given back that of a later tile than k before, and so is done with tile k. */
     __device__ void finish(unsigned c) {
+        static_assert(P::KEEPS_SLOT ? !Base::FREES_EARLY : P::NOTE_WORDS == 0 || Base::FREES_EARLY, "finish() reads what is still there");
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             const unsigned i = k % P::STAGES;
             uint4 *chunk = (uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
@@ -86,15 +89,15 @@ template <class P> struct RingFinisher : Ring<P> {
             barrier_wait(&s.full[i], parity_of(k));
             const RingPlace place = place_of(k, c);
             P::prepare(args, chunk, place, local, lane);
+            if (Base::FREES_EARLY) barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot */
             barrier_wait(&s.ready[i], parity_of(k));
             const typename P::Carry prefix = P::carry_add(s.prefix[i], s.chunk[i][c]);
             if (P::KEEPS_SLOT) {
                 P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
-                if (P::WRITES_SLOT) fence_async_proxy();
+                fence_async_proxy();
             }
-            barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, its chunk sums and its prefix */
+            if (!Base::FREES_EARLY) barrier_arrive(&s.empty[i]); /* and its chunk sums and its prefix */
             if (!P::KEEPS_SLOT) P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
-            if constexpr (P::HAS_REST) P::rest(args, place, local, lane);
         }
     }
 };

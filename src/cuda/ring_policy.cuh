@@ -2,7 +2,7 @@
  *
  *   Args, Value (an aggregate, at most 8 bytes) and Op (how two combine), Carry (of a whole input: may be wider)
  *   REDUCERS, FINISHERS (warps), ROWS (of ROW_NBYTES: a 16-byte vector a lane, unless it says otherwise), STAGES
- *   KEEPS_SLOT (finish() still uses the chunk in shared memory), WRITES_SLOT (and writes there)
+ *   KEEPS_SLOT (finish() still uses the chunk in shared memory, and writes there)
  *   carry_in(args), carry_add(carry, value), end(args, carry)
  *   pad(slot, from, to): gives bytes of the slot outside the input a harmless value (nothing to do if the policy masks)
  *   SIDE_NBYTES: room in a slot for what the tile needs of a second array, a multiple of 16 (0: there is none). side_first(args) and
@@ -24,7 +24,7 @@
  *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
  *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
  *   WORK_NBYTES: shared memory of a finisher's own, at place.s_work
- *   HAS_REST: rest(args, place, local) is what a finisher has left to do when it has given the slot back
+ *   SLOTS: fewer than STAGES, if finishers give slots back before the prefix is known
  *   TURNS: sync_and_choose(args, input), by all threads of a CTA, and of all CTAs with the same answer, says which way the launch goes. If
  *   that turns, it holds nothing; all threads call turn(args, input, exchange, total, way, slots) when the roles of their CTA are done,
  *   or will be: exchange.meet() waits for all roles of all CTAs
@@ -79,8 +79,7 @@ template <class P> struct RingTile {
 struct RingPlain {
     static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
     static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0;
-    static constexpr bool WRITES_SLOT = true, HAS_REST = false, LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false,
-                          TURNS = false;
+    static constexpr bool LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false, TURNS = false;
     template <class Args> static __device__ RingWay sync_and_choose(const Args &, const RingInput &) {
         __syncthreads();
         return {false, false};

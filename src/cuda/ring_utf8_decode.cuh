@@ -2,7 +2,7 @@
  *
  *   row        896 bytes: each lane looks at 32, and owns 28 of them; the next lane's window begins 28 bytes further on
  *   reducers   ends of sequences, a bit a byte (utf8_rules.cuh): their number is what is exchanged, the bits are left for the finisher
- *   finishers  quads at the ends, then units (utf8_quads.cuh); a chunk of ASCII goes out straight from the slot
+ *   finishers  windows into registers, so that the slot is free; quads at the ends, then units (utf8_quads.cuh); ASCII is put side by side
  *
  * The owned bytes of a window begin 3 bytes after it does, and it begins at a multiple of 4: so a tile owns the bytes from one before
  * its first to the one before its last. It needs 4 bytes before it and none after it. What is not text reads as zero: ASCII that nobody
@@ -26,20 +26,20 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     typedef Add<uint32_t> Op;
     typedef uint64_t Carry;
     typedef typename U::Unit Unit;
-    static constexpr unsigned ROWS = Shape::ROWS, QUADS = Shape::QUADS, NOTE_WORDS = 2 * ROWS, SIDE_NBYTES = 0;
+    static constexpr unsigned ROWS = Shape::ROWS, SLOTS = Shape::SLOTS, QUADS = Shape::QUADS, NOTE_WORDS = 2 * ROWS, SIDE_NBYTES = 0;
     static constexpr unsigned ROW_NBYTES = 32 * QUADS_OWNED, CHUNK_NBYTES = ROWS * ROW_NBYTES;
     static constexpr unsigned HALO_NBYTES = 128; /* 4 are needed; a line leaves all lines where they are */
     static constexpr unsigned LATE_NBYTES = 1, WORK_NBYTES = QUADS * 4;
     static constexpr unsigned LINE = 32; /* units: where a warp's stores are aligned to */
-    static constexpr bool KEEPS_SLOT = true, WRITES_SLOT = false, HAS_REST = true, LEAVES = true;
+    static constexpr bool KEEPS_SLOT = false, LEAVES = true;
     static_assert(ROWS <= 2, "two counts in a register");
     static_assert(QUADS >= ROW_NBYTES + LINE && QUADS % 4 == 0, "a row of ASCII fits, wherever in a line it begins");
+    static_assert(WORK_NBYTES >= 2 * LINE + CHUNK_NBYTES + 128, "and what is read of a chunk of it, in whole rows of words");
 
-    /* What a finisher takes along when it gives the slot back: the windows and their notes, or a run of ASCII. */
+    /* What a finisher takes along when it gives the slot back: the windows; then what is noted of them. */
     struct Local {
         uint32_t window[ROWS][8], units[ROWS], bad[ROWS], flags;
         uint64_t prefix;
-        AsciiRun<CHUNK_NBYTES> ascii;
     };
 
     /* Where units go: a chunk's first one is line[begin], and there is no room from line[limit] on. Quads are staged alike, up to
@@ -201,21 +201,6 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         if (bad != 0 && at < *(volatile unsigned long long *)found) atomicMin(found, at);
     }
 
-    /* Takes along what is in the slot. */
-    static __device__ __forceinline__ void finish(const Args &args, const uint4 *chunk, RingPlace, const uint32_t *note, Local &local,
-                                                  Carry prefix, int lane) {
-        local.prefix = prefix;
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) local.units[r] = note[32 * r + (unsigned)lane];
-        local.flags = local.units[0];
-        if (!(local.flags & NOT_PLAIN)) {
-            local.ascii.load((const unsigned char *)chunk - 1, lines_from(args, prefix).begin, lane);
-        } else if (local.flags & HAS_BAD) {
-#pragma unroll
-            for (unsigned r = 0; r < ROWS; r++) local.bad[r] = note[32 * (ROWS + r) + (unsigned)lane];
-        }
-    }
-
     /* Row r: its quads behind those that are staged. Its counts are the lowest 16 bits. */
     template <bool ANY_BAD>
     static __device__ __forceinline__ void stage_row(const Args &args, Local &local, Lines &lines, uint32_t *quads, unsigned r,
@@ -266,15 +251,43 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         }
     }
 
-    static __device__ __forceinline__ void rest(const Args &args, RingPlace place, Local &local, int lane) {
-        Lines lines = lines_from(args, local.prefix);
+    /* A chunk of ASCII: its windows side by side in shared memory again, but for what two of them have in common; from there the lanes take
+     * words of the output. The first owned byte is the fourth. */
+    static __device__ __forceinline__ void widen(const Args &args, const Local &local, Lines lines, unsigned char *s_work, int lane) {
+        unsigned char *const text = s_work + LINE; /* what is before it may be read */
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            uint32_t *const to = (uint32_t *)(text + r * ROW_NBYTES + (unsigned)lane * QUADS_OWNED);
+#pragma unroll
+            for (int i = 0; i < 7; i++) to[i] = local.window[r][i];
+            if (lane == 31 && r + 1 == ROWS) to[7] = local.window[r][7];
+        }
+        __syncwarp(); /* all words are there */
+        AsciiRun<CHUNK_NBYTES> ascii;
+        ascii.load(text + QUADS_BEFORE, lines.begin, lane);
+        __syncwarp(); /* they have been read */
+        ascii.template store<U>(lines.line, lines.begin, min(lines.begin + CHUNK_NBYTES, lines.limit), args.swap, lane);
+    }
+
+    static __device__ __forceinline__ void finish(const Args &args, const uint4 *, RingPlace place, const uint32_t *note, Local &local,
+                                                  Carry prefix, int lane) {
+        const Lines lines = lines_from(args, prefix);
+        uint32_t packed = 0; /* units of this lane's windows, 16 bits a row */
+        local.prefix = prefix;
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            local.units[r] = note[32 * r + (unsigned)lane];
+            packed |= (uint32_t)__popc(local.units[r] & QUADS_OWNED_BITS) << 16 * r;
+        }
+        local.flags = local.units[0];
         if (!(local.flags & NOT_PLAIN)) {
-            local.ascii.template store<U>(lines.line, lines.begin, min(lines.begin + CHUNK_NBYTES, lines.limit), args.swap, lane);
+            widen(args, local, lines, place.s_work, lane);
             return;
         }
-        uint32_t packed = 0; /* units of this lane's windows, 16 bits a row */
+        if (local.flags & HAS_BAD) {
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) packed |= (uint32_t)__popc(local.units[r] & QUADS_OWNED_BITS) << 16 * r;
+            for (unsigned r = 0; r < ROWS; r++) local.bad[r] = note[32 * (ROWS + r) + (unsigned)lane];
+        }
         const uint32_t through = scan_lanes(packed), rows = __shfl_sync(ALL_LANES, through, 31), before = through - packed;
         uint32_t *const quads = (uint32_t *)place.s_work;
         if (lines.end + (rows & 0xFFFF) + (rows >> 16) > QUADS)

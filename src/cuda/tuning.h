@@ -140,11 +140,14 @@ template <int UNIT> struct RingUtf8EncodeShape { static constexpr unsigned FINIS
 template <> struct RingUtf8EncodeShape<2> { static constexpr unsigned FINISHERS = 16, SLOTS = 2, WORK_NBYTES = 10336; };
 
 /* By the bytes of a code unit of the output: rows of 896 bytes, and QUADS: room for the characters of a chunk; more are stored in two goes.
+ * Finishers give slots back early, so there is one less than STAGES.
  * UTF-32 writes up to four bytes for a byte read, and wants tiles in flight; UTF-16 is short of issue slots, and wants warps. */
 template <int UNIT_NBYTES> struct RingUtf8DecodeShape {
-    static constexpr unsigned REDUCERS = 7, FINISHERS = 14, ROWS = 2, STAGES = 5, QUADS = 1120;
+    static constexpr unsigned REDUCERS = 7, FINISHERS = 14, ROWS = 2, STAGES = 6, SLOTS = 5, QUADS = 1104;
 };
-template <> struct RingUtf8DecodeShape<2> { static constexpr unsigned REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 4, QUADS = 1120; };
+template <> struct RingUtf8DecodeShape<2> {
+    static constexpr unsigned REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 5, SLOTS = 4, QUADS = 1120;
+};
 
 /* Bytes of input from which on the ring pass is the faster one, by the size of an element (graph replays; three sizes between powers of
  * two). */

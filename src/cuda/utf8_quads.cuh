@@ -209,7 +209,7 @@ static __device__ __forceinline__ void store_quads(typename U::Unit *line, const
     }
     if (left > 0) __stcs(to, decode_four<U, LONGEST>(from[0], swap, one));
     const unsigned odd = Fours::odd_place(begin, end, lane);
-    if (odd < end) line[odd] = U::get(decode_four<U, LONGEST>({quads[odd], 0, 0, 0}, swap, one), 0);
+    if (odd < end) line[odd] = U::get(U::pack(U::template of<LONGEST>(quads[odd], one), 0, 0, 0, swap), 0);
 }
 
 /* N bytes of ASCII, the first of which goes to place `begin` of an aligned line, in the registers of a warp: a lane has every 32nd word, as
