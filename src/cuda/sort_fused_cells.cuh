@@ -65,7 +65,7 @@ static __device__ __forceinline__ uint32_t bring_into_runs(uint32_t *total, cons
                                                            const struct fused_tile<KEY, ROWS> &tile, uint32_t *my_total,
                                                            const DIGITS &digits, ITEM *s_tile, struct fused_cells_desk<KEY> &s) {
     const uint32_t t = threadIdx.x;
-    constexpr bool KEPT = ROWS * (sizeof(KEY) + sizeof(uint32_t)) <= 160; /* there are registers for digits, too */
+    constexpr bool KEPT = sizeof(ITEM) == sizeof(KEY) && ROWS * (sizeof(KEY) + sizeof(uint32_t)) <= 160; /* registers for digits, too */
     uint32_t ranked[KEPT ? ROWS : 1];
     struct packed_ranks<KEPT ? 1 : ROWS> ranks = {};
     if constexpr (KEPT)
