@@ -37,14 +37,14 @@ static __device__ __forceinline__ void put_results(const struct split_job &job, 
         if (!job.out) return;
     }
     KEY keys[WINDOW_LANE_KEYS];
+    if (item_order<KEY, ITEM>::INDEXED || order.order.float_mask || bucket.bounded) {
 #pragma unroll
-    for (int i = 0; i < WINDOW_LANE_KEYS; i++) {
-        if constexpr (item_order<KEY, ITEM>::INDEXED)
-            keys[i] = order.key_of(items[i]);
-        else if (order.order.float_mask == 0 && !bucket.bounded)
-            keys[i] = (items[i] >> bucket.bits | bucket.least) ^ order.order.flip;
-        else
-            keys[i] = order.key_of(bucket.item_of(items[i]));
+        for (int i = 0; i < WINDOW_LANE_KEYS; i++)
+            keys[i] = order.key_of(item_order<KEY, ITEM>::INDEXED ? items[i] : bucket.item_of(items[i]));
+    } else { /* asked once: asked for each item, both ways would be computed, and one of them chosen */
+        const KEY shared = (KEY)bucket.least ^ order.order.flip;
+#pragma unroll
+        for (int i = 0; i < WINDOW_LANE_KEYS; i++) keys[i] = (KEY)(items[i] >> bucket.bits) ^ shared;
     }
     put_window(out, slots, window_slot, keys);
 }
@@ -193,7 +193,9 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     get_items(items, rows, job, found.src, found.from);
     s.add_before(items_before(job, found)); /* after the items have been asked for */
     if (threadIdx.x == 0) s.some_item = items[0];
-    for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
+    static_assert(SHAPE::BINS / 4 % THREADS == 0, "as many vectors of bins for each thread");
+#pragma unroll
+    for (uint32_t i = 0; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i + threadIdx.x] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
     const struct bucket_items<ITEM> bucket = {
         found.bits, found.bounded, found.bounded ? found.least : (ITEM)(s.some_item & ~((ITEM) ~(ITEM)0 >> found.bits))

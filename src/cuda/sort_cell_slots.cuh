@@ -12,17 +12,13 @@
 #include "sort_cells.cuh"
 #include "sort_slots.cuh"
 
-/* What a tile is moved by. The only partition has as many numbers as one can: large tiles make its runs longer. */
+/* What a tile is moved by, and the numbers that a step tells apart. */
 template <typename KEY, enum slots_step STEP>
-struct cell_slots_shape {
-    static constexpr int THREADS = STEP == SLOTS_ONLY ? SLOTS_THREADS : SPLIT_THREADS;
-    static constexpr int CTAS_PER_SM = STEP == SLOTS_ONLY ? 1 : SPLIT_CTAS_PER_SM;
-    static constexpr int ROWS = sizeof(KEY) == 8     ? SLOTS_ROWS_WIDE
-                                : STEP == SLOTS_ONLY ? CELL_SLOTS_ROWS_ONLY
-                                                     : CELL_SLOTS_ROWS_NARROW;
-    static constexpr uint32_t DIGITS = STEP == SLOTS_ONLY ? CELL_SLOTS_SINGLE : SORT_DIGITS;
-    static constexpr uint32_t PER_THREAD = (DIGITS + THREADS - 1) / THREADS;
-};
+struct cell_slots_shape : slots_step_shape<STEP,
+                                           sizeof(KEY) == 8     ? CELL_SLOTS_ROWS_WIDE
+                                           : STEP == SLOTS_ONLY ? CELL_SLOTS_ROWS_ONLY
+                                                                : CELL_SLOTS_ROWS_NARROW,
+                                           STEP == SLOTS_ONLY ? CELL_SLOTS_SINGLE : SORT_DIGITS>{};
 
 /* Shared memory. */
 template <uint32_t DIGITS> struct cell_slots_desk {

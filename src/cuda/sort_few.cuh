@@ -22,6 +22,7 @@
 #include "sort_fill.cuh"
 #include "sort_ranked_values.cuh"
 #include "sort_read.cuh"
+#include "sort_sums.cuh"
 
 enum {
     VALUE_SAMPLE = 1024,   /* keys: one a thread of the kernels that count */
@@ -205,22 +206,6 @@ static __device__ __forceinline__ bool count_by_value(const struct sort_job &job
     return few;
 }
 
-/* The sum over the threads before this one, from a warp on. All threads call it. s_sums [warps]. */
-static __device__ __forceinline__ uint64_t sum_before(uint64_t mine, uint32_t first_warp, uint64_t *s_sums) {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint64_t inclusive = mine;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint64_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive += other;
-    }
-    if (lane == 31) s_sums[warp] = inclusive;
-    __syncthreads(); /* the sums before their use */
-    uint64_t sum = inclusive - mine;
-    for (uint32_t w = first_warp; w < warp; w++) sum += s_sums[w];
-    return sum;
-}
-
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
 /* Counted values, in shared memory: images and how many keys of each. */
@@ -280,7 +265,7 @@ static __device__ __forceinline__ void write_values(const struct sort_job &job, 
     const uint32_t begin = threadIdx.x * EACH, end = min(begin + EACH, n);
     uint64_t sum = 0;
     for (uint32_t i = begin; i < end; i++) sum += values.counts[i];
-    uint64_t start = sum_before(sum, 0, s_sums);
+    uint64_t start = scan_threads(sum, s_sums);
     struct value_table *all = &job.header->values;
     for (uint32_t i = begin; i < end; i++) {
         all->key[i] = order.key_of_image(values.images[i]);

@@ -66,7 +66,7 @@ static __device__ __forceinline__ void scan_histograms(const struct sort_job &jo
     const uint32_t pass = first_pass + threadIdx.x / SORT_DIGITS;
     uint64_t *base = &job.header->base[0][pass][threadIdx.x % SORT_DIGITS];
     const uint64_t count = pass < job.npasses ? __ldcg(base) : 0; /* from L2, where the other CTAs' atomics took place */
-    const uint64_t start = sum_before(count, threadIdx.x / SORT_DIGITS * (SORT_DIGITS / 32), s_sums);
+    const uint64_t start = scan_threads(count, s_sums, threadIdx.x / SORT_DIGITS * (SORT_DIGITS / 32));
     if (pass < job.npasses) *base = start;
     if (count > 0 && count < job.n && job.mask[pass] != 0) atomicOr(s_live, 1u << pass);
     __syncthreads(); /* s_sums may be used again, and *s_live is known */

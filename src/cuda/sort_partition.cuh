@@ -33,8 +33,8 @@ static __device__ __forceinline__ uint32_t coarse_of_tile(const struct split_job
 
 /* The same if many lanes of a row have the favourite digit, and would wait for each other: they find each other by ballot, and all of the
  * warp's are counted at once. */
-template <int ROWS, typename KEY>
-static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
+template <int ROWS, typename KEY, typename ITEMS>
+static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], const ITEMS &items,
                                                       uint32_t *s_counts, struct bit_digits digits, uint32_t favourite) {
     uint32_t lower_lanes, nfavoured = 0;
     asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(lower_lanes));
@@ -59,8 +59,8 @@ static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> 
 
 /* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits; FEW:
  * for tiles that may have fewer rows; TOGETHER: all rows are under way at once, those that are not there, too, and add nothing. */
-template <bool SKEWED, bool FEW, bool TOGETHER = false, int ROWS, typename KEY>
-static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], struct warp_items items,
+template <bool SKEWED, bool FEW, bool TOGETHER = false, int ROWS, typename KEY, typename ITEMS>
+static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], const ITEMS &items,
                                                   uint32_t *s_counts, struct bit_digits digits) {
     uint32_t nlanes;
     const uint32_t digit = sample_digit(digits.of(images[0]), items.has(0), &nlanes);
@@ -150,8 +150,8 @@ static __device__ __forceinline__ uint32_t reserve_digits(uint32_t (&base)[PER_T
 }
 
 /* Puts a thread's items into runs. Some places are asked for together, since no load may go before a store. */
-template <int ROWS, typename ITEM, typename DIGITS>
-static __device__ __forceinline__ void scatter_items(ITEM *s_tile, const ITEM (&items)[ROWS], struct warp_items which,
+template <int ROWS, typename ITEM, typename DIGITS, typename ITEMS>
+static __device__ __forceinline__ void scatter_items(ITEM *s_tile, const ITEM (&items)[ROWS], const ITEMS &which,
                                                      const struct packed_ranks<ROWS> &ranks, const uint16_t *s_places,
                                                      const DIGITS &digits) {
     constexpr int TOGETHER = 4;

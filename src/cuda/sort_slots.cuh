@@ -18,18 +18,20 @@
 #include "sort_partition.cuh"
 
 /* What a tile is moved by. The only partition has as many digits as one can: large tiles make its runs longer. */
-template <typename KEY, enum slots_step STEP>
-struct slots_shape {
-    static constexpr int THREADS = STEP == SLOTS_ONLY ? SLOTS_THREADS : SPLIT_THREADS;
+template <enum slots_step STEP, int ROWS_, uint32_t DIGITS_> struct slots_step_shape {
+    static constexpr int THREADS = STEP == SLOTS_ONLY ? SLOTS_THREADS : SPLIT_THREADS, ROWS = ROWS_;
     static constexpr int CTAS_PER_SM = STEP == SLOTS_ONLY ? 1 : SPLIT_CTAS_PER_SM;
-    static constexpr int ROWS = sizeof(KEY) == 8       ? SLOTS_ROWS_WIDE
-                                : STEP == SLOTS_ONLY   ? SLOTS_ROWS_ONLY
-                                : STEP == SLOTS_COARSE ? SLOTS_ROWS_FIRST
-                                                       : SLOTS_ROWS_SECOND;
-    static constexpr uint32_t ITEMS = THREADS * ROWS;
-    static constexpr uint32_t DIGITS = STEP == SLOTS_ONLY ? 1 << slots_single_bits(sizeof(KEY)) : SORT_DIGITS;
-    static constexpr uint32_t PER_THREAD = (DIGITS + THREADS - 1) / THREADS;
+    static constexpr uint32_t ITEMS = THREADS * ROWS, DIGITS = DIGITS_, PER_THREAD = (DIGITS + THREADS - 1) / THREADS;
 };
+
+static constexpr int slots_rows(size_t key_nbytes, enum slots_step step) {
+    if (key_nbytes == 8) return step == SLOTS_ONLY ? SLOTS_ROWS_ONLY_WIDE : SLOTS_ROWS_WIDE;
+    return step == SLOTS_ONLY ? SLOTS_ROWS_ONLY : step == SLOTS_COARSE ? SLOTS_ROWS_FIRST : SLOTS_ROWS_SECOND;
+}
+
+template <typename KEY, enum slots_step STEP>
+struct slots_shape
+    : slots_step_shape<STEP, slots_rows(sizeof(KEY), STEP), STEP == SLOTS_ONLY ? 1u << slots_single_bits(sizeof(KEY)) : SORT_DIGITS>{};
 
 /* The place of a coarse bucket's key: in the output, or aside. */
 template <typename KEY> static __device__ __forceinline__ KEY *coarse_place(const struct split_job &job, uint32_t coarse, uint32_t i) {
@@ -60,10 +62,15 @@ static __device__ __forceinline__ bool find_slots_tile(struct slots_tile *tile, 
     return tile->count > 0;
 }
 
+/* A warp's items. FULL: known to have every row, so that nothing need be asked. */
+template <bool FULL> struct slots_items : warp_items {
+    __device__ __forceinline__ bool has(int32_t row) const { return FULL || warp_items::has(row); }
+};
+
 /* Its keys, of rows FROM to TO. */
-template <enum slots_step STEP, int FROM, int TO, int ROWS, typename KEY>
-static __device__ __forceinline__ void load_slots_rows(KEY (&keys)[ROWS], const struct slots_tile &tile, struct warp_items items,
-                                                       uint32_t start, const struct split_job &job) {
+template <enum slots_step STEP, int FROM, int TO, int ROWS, typename KEY, typename ITEMS>
+static __device__ __forceinline__ void load_slots_rows(KEY (&keys)[ROWS], const struct slots_tile &tile, const ITEMS &items, uint32_t start,
+                                                       const struct split_job &job) {
     const uint32_t first = tile.first + start;
     if (STEP == SLOTS_FINE && tile.first + tile.count > job.slots.coarse_items) { /* some of them lie aside */
 #pragma unroll
@@ -126,11 +133,11 @@ template <typename KEY, int THREADS> struct slots_sample {
 };
 
 /* The pairs of keys in a bucket among many keys, of which those of this thread are counted; 16 bytes of neighbours at a time, which are no
- * pairs, as sorted keys are welcome. nloads: a power of two, in all. */
+ * pairs, as sorted keys are welcome. nloads: a power of two, in all, and at least as many as threads load together. */
 template <typename KEY>
 static __device__ __forceinline__ uint32_t look_at_keys(const struct split_job &job, uint32_t nloads,
                                                         const struct looked_counts<KEY> &counts) {
-    constexpr uint32_t N = 16 / sizeof(KEY), TOGETHER = 4;
+    constexpr uint32_t N = 16 / sizeof(KEY), TOGETHER = 8;
     const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY), nvectors = (job.n - skipped) / N;
     const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped);
     uint32_t npairs = 0;
@@ -174,8 +181,9 @@ static __device__ __forceinline__ void look_ahead(const struct split_job &job, u
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
 
-/* All of a tile. False: the attempt has been given up. looks: at the sample, too, while the keys are on their way. */
-template <typename KEY, enum slots_step STEP>
+/* All of a tile. False: the attempt has been given up. FULL: it has all the keys that a tile can have. looks: at the sample, too, while the
+ * keys are on their way. */
+template <bool FULL, typename KEY, enum slots_step STEP>
 static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &tile, bool looks, const struct split_job &job, KEY *s_tile,
                                                        struct digit_partition<slots_shape<KEY, STEP>::DIGITS> &s) {
     typedef slots_shape<KEY, STEP> SHAPE;
@@ -185,8 +193,8 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     const uint32_t nbits = STEP == SLOTS_COARSE ? slots.coarse_bits : slots.fine_bits;
     struct bit_digits digits = {(uint32_t)sizeof(KEY) * 8 - nbits - (STEP == SLOTS_FINE ? slots.coarse_bits : 0), (1u << nbits) - 1};
     const struct key_order<KEY> order(job);
-    const uint32_t warp = threadIdx.x / 32, start = warp * 32 * ROWS + threadIdx.x % 32;
-    const struct warp_items items = items_of_warp(warp, ROWS, tile.count);
+    const uint32_t warp = threadIdx.x / 32, start = warp * 32 * ROWS + threadIdx.x % 32, count = FULL ? SHAPE::ITEMS : tile.count;
+    const struct slots_items<FULL> items = { FULL ? warp_items{32 * ROWS, 32 * ROWS} : items_of_warp(warp, ROWS, count) };
     KEY images[ROWS];
     struct slots_sample<KEY, THREADS> sample;
     bool given_up = false;
@@ -207,7 +215,8 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
     }
     struct packed_ranks<ROWS> ranks = {};
-    count_warp<false, false, STEP == SLOTS_ONLY>(ranks, images, items, s.counts, digits);
+    constexpr bool SKEWED = FULL && STEP == SLOTS_FINE; /* where sorted keys are, whose warps may have two digits */
+    count_warp<SKEWED, false, FULL || STEP == SLOTS_ONLY>(ranks, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
 
     const uint32_t slot = tile.coarse << slots.fine_bits;
@@ -230,14 +239,14 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         __syncthreads_or(STEP == SLOTS_COARSE && reach > slots.coarse_items); /* also: the tile is in runs, and each run has its place */
     KEY *area = STEP == SLOTS_COARSE ? (KEY *)job.out : (KEY *)slots.area;
     if (STEP == SLOTS_COARSE && aside) {
-        for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
+        for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
             const KEY item = s_tile[i];
             const uint32_t digit = digits.of(item);
             *coarse_place<KEY>(job, digit, s.base[digit] + i - digit * slots.coarse_items) = item;
         }
     } else {
 #pragma unroll 8
-        for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
+        for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
             const KEY item = s_tile[i];
             area[s.base[digits.of(item)] + i] = item;
         }
@@ -270,7 +279,10 @@ __global__ void __launch_bounds__(slots_shape<KEY, STEP>::THREADS, slots_shape<K
     struct slots_tile tile;
     bool looks = LOOKS && blockIdx.x <= job.slots.nfirst;
     for (uint32_t number = blockIdx.x - LOOKS; find_slots_tile<KEY, STEP>(&tile, number, job); number += gridDim.x - LOOKS) {
-        if (!move_slots_tile<KEY, STEP>(tile, looks, job, s_tile, s) || STEP != SLOTS_ONLY) return;
+        const bool full = STEP != SLOTS_ONLY && tile.count == SHAPE::ITEMS; /* the only partition would spill registers */
+        const bool moved = full ? move_slots_tile<true, KEY, STEP>(tile, looks, job, s_tile, s)
+                                : move_slots_tile<false, KEY, STEP>(tile, looks, job, s_tile, s);
+        if (!moved || STEP != SLOTS_ONLY) return;
         looks = false;
     }
 }

@@ -145,30 +145,6 @@ template <typename DIGITS> static __device__ __forceinline__ void load_entries(s
     }
 }
 
-/* The sum over a warp, in every lane. */
-static __device__ __forceinline__ uint32_t sum_warp(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(~0u, value);
-#else
-    for (uint32_t distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
-    return value;
-#endif
-}
-
-/* Exclusive sum over all threads of a CTA, in thread order; s_sums [32]. */
-static __device__ __forceinline__ uint32_t scan_threads(uint32_t value, uint32_t *s_sums) {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint32_t inclusive = value;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive += other;
-    }
-    if (lane == 31) s_sums[warp] = inclusive;
-    __syncthreads(); /* the sums before their use */
-    return inclusive - value + sum_warp(lane < warp ? s_sums[lane] : 0);
-}
-
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
 /* Two 16-bit counters a word, so that 2^16 of them fit. `stop` is not 0 when counting on would be in vain. */

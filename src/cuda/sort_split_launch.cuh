@@ -69,7 +69,7 @@ template <typename ITEM> struct split_shapes {
 };
 template <> struct split_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 256, 18, 11, 3, 3> LITTLE;
-    typedef bucket_shape<uint64_t, 512, 18, 12, 2, 3> MIDDLE;
+    typedef bucket_shape<uint64_t, 512, 18, 12, 2, 5> MIDDLE;
     typedef bucket_shape<uint64_t, 1024, 18, 13, 1, 3> BIG;
 };
 

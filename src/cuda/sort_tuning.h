@@ -128,10 +128,11 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SLOTS_MORE_PART  10
 #define SLOTS_THREADS    1024
 static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbytes) { return key_nbytes == 8 ? 10 : 11; }
-#define SLOTS_ROWS_ONLY   32
-#define SLOTS_ROWS_FIRST  28
-#define SLOTS_ROWS_SECOND 24
-#define SLOTS_ROWS_WIDE   16
+#define SLOTS_ROWS_ONLY      32
+#define SLOTS_ROWS_FIRST     31
+#define SLOTS_ROWS_SECOND    30
+#define SLOTS_ROWS_ONLY_WIDE 16
+#define SLOTS_ROWS_WIDE      21
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
@@ -144,5 +145,6 @@ static constexpr uint64_t float_slots_items(uint64_t n) { return n + n / 20 * 3;
 #define CELL_SLOTS_SINGLE      2048
 #define CELL_SLOTS_ROWS_ONLY   25
 #define CELL_SLOTS_ROWS_NARROW 24
+#define CELL_SLOTS_ROWS_WIDE   16
 
 #endif

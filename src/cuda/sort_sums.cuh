@@ -1,0 +1,36 @@
+/* sort_sums.cuh: sums over the lanes of a warp, and over the threads before one in a CTA. */
+#ifndef UPSWEEP_CUDA_SORT_SUMS_CUH
+#define UPSWEEP_CUDA_SORT_SUMS_CUH
+
+#include <stdint.h>
+
+/* The sum over a warp, in every lane. */
+template <typename T> static __device__ __forceinline__ T sum_warp(T value) {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == sizeof(uint32_t))
+        return __reduce_add_sync(~0u, value);
+    else
+#endif
+    {
+        for (uint32_t distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
+        return value;
+    }
+}
+
+/* Exclusive sum over the threads of a CTA, in thread order, from a warp on, which is not behind this thread's. All threads call it.
+ * s_sums [32]. */
+template <typename T, typename VALUE> static __device__ __forceinline__ T scan_threads(VALUE mine, T *s_sums, uint32_t first_warp = 0) {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const T value = mine;
+    T inclusive = value;
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const T other = __shfl_up_sync(~0u, inclusive, distance);
+        if (lane >= distance) inclusive += other;
+    }
+    if (lane == 31) s_sums[warp] = inclusive;
+    __syncthreads(); /* the sums before their use */
+    return inclusive - value + sum_warp(lane >= first_warp && lane < warp ? s_sums[lane] : (T)0);
+}
+
+#endif
