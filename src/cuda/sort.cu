@@ -5,7 +5,8 @@
  *     sort_lookback.cuh   how many keys went before the tile
  *     sort_tile.cuh       a stable partition of one tile
  *
- *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh
+ *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh; without bits that all keys
+ *                         share, sort_gaps.cuh
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors; also for pairs of 32-bit keys,
@@ -287,6 +288,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
+        if (alone && !split.fused && queue->nsms <= SORT_HISTOGRAM_THREADS) job->seen = split.seen = &split.header->seen;
         if (alone) return launch_split_of<KEY, KEY>(job, &split, layout, scratch, queue, args);
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, layout, scratch, queue, args);
         const cudaError_t error = clear_headers(job, &split, queue);

@@ -11,42 +11,46 @@
  * In place `in` is `out`, so the number of moves must be even: where it is not, one skipped pass copies instead. The launcher makes sure
  * that there is one, by adding a pass over no bits if the number of passes is odd.
  *
+ * If all keys share some bits, and a pass can be saved by leaving them out, digits are cut out of what is left (sort_gaps.cuh).
+ *
  * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass.
  * Cost: the keys read once.  Source: Adinets and Merrill, Onesweep, 2022, section 4.1 */
 #ifndef UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
 #define UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
 
 #include "sort_few.cuh"
+#include "sort_gaps.cuh"
 #include "sort_rank.cuh"
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
 /* Counts the digits of all passes; counts [passes][digits][copies] in shared memory. With 32 copies every lane has its own, in a bank of
  * its own, so that no two lanes ever wait for each other, whatever the keys. */
-template <typename KEY> struct digit_counts {
+template <typename PLAN, typename ORDER> struct digit_counts {
     const struct sort_job &job;
-    const struct key_order<KEY> order;
+    const PLAN &plan; /* what has the digits' shifts and masks */
+    const ORDER order;
     uint32_t *const counts;
 
-    template <int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
+    template <typename KEY, int N> __device__ __forceinline__ void add(KEY (&keys)[N]) const {
         uint32_t *copy = counts + (threadIdx.x & (job.histogram_copies - 1));
-#pragma unroll
-        for (int i = 0; i < N; i++) keys[i] = order.image(keys[i]);
+        order.make_images(keys);
         for (uint32_t pass = 0; pass < job.npasses; pass++, copy += SORT_DIGITS * job.histogram_copies) {
-            if (job.mask[pass] == 0) continue;
+            if (plan.mask[pass] == 0) continue;
 #pragma unroll
-            for (int i = 0; i < N; i++) atomicAdd(&copy[digit_of(keys[i], job.shift[pass], job.mask[pass]) * job.histogram_copies], 1);
+            for (int i = 0; i < N; i++) atomicAdd(&copy[digit_of(keys[i], plan.shift[pass], plan.mask[pass]) * job.histogram_copies], 1);
         }
     }
 };
 
 /* Counts the CTA's share of all keys, and adds its counts to those of all. A CTA's counters have 32 bits: its share of the keys is below
  * 2^32 while a multiprocessor comes with less than 4 GB of memory. All threads call it. */
-template <typename KEY> static __device__ __forceinline__ void count_digits(const struct sort_job &job, uint32_t *s_counts) {
+template <typename KEY, typename PLAN, typename ORDER>
+static __device__ __forceinline__ void count_digits(const struct sort_job &job, const PLAN &plan, const ORDER &order, uint32_t *s_counts) {
     const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
     __syncthreads(); /* zeroes before counts */
-    const struct digit_counts<KEY> counts = { job, key_order<KEY>(job), s_counts };
+    const struct digit_counts<PLAN, ORDER> counts = { job, plan, order, s_counts };
     read_keys((const KEY *)job.keys_in, job.n, counts);
     __syncthreads(); /* all counts */
     for (uint32_t i = threadIdx.x; i < nwords / copies; i += blockDim.x) {
@@ -68,7 +72,7 @@ static __device__ __forceinline__ void scan_histograms(const struct sort_job &jo
     const uint64_t count = pass < job.npasses ? __ldcg(base) : 0; /* from L2, where the other CTAs' atomics took place */
     const uint64_t start = scan_threads(count, s_sums, threadIdx.x / SORT_DIGITS * (SORT_DIGITS / 32));
     if (pass < job.npasses) *base = start;
-    if (count > 0 && count < job.n && job.mask[pass] != 0) atomicOr(s_live, 1u << pass);
+    if (count > 0 && count < job.n) atomicOr(s_live, 1u << pass);
     __syncthreads(); /* s_sums may be used again, and *s_live is known */
 }
 
@@ -96,6 +100,20 @@ static __device__ void write_plan(const struct sort_job &job, uint32_t live) {
     job.header->nruns = moved;
 }
 
+/* Are there gaps to be closed up? Then each CTA knows how, and the first leaves it to the passes. All threads call it. */
+template <typename KEY> static __device__ __forceinline__ bool find_gaps(const struct sort_job &job, struct bit_gaps &s_gaps) {
+    __shared__ uint64_t s_seen[32];
+    if (!job.seen || job.seen->nctas == 0) return false;
+    const uint64_t varying = or_of_threads(threadIdx.x < job.seen->nctas ? job.seen->of_cta[threadIdx.x] : 0, s_seen);
+    if (digits_saved(varying) == 0) return false;
+    if (threadIdx.x == 0) {
+        plan_closing<KEY>(s_gaps, (KEY)varying, key_order<KEY>(job).image(*(const KEY *)job.keys_in));
+        if (blockIdx.x == 0) job.header->gaps = s_gaps;
+    }
+    __syncthreads(); /* the plan */
+    return true;
+}
+
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
 /* Dynamic shared memory: the counters; or a table of values. */
@@ -117,7 +135,13 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     }
     bool counted = false;
     if constexpr (sizeof(KEY) >= 4) counted = perhaps_few && count_by_value<KEY>(job, s_memory, s_values);
-    if (!counted) count_digits<KEY>(job, (uint32_t *)s_memory);
+    bool closed = false;
+    if constexpr (sizeof(KEY) >= 4) {
+        __shared__ struct bit_gaps s_gaps;
+        closed = !perhaps_few && find_gaps<KEY>(job, s_gaps);
+        if (closed) count_digits<KEY>(job, s_gaps, closed_order<KEY>(key_order<KEY>(job), s_gaps, true, 0), (uint32_t *)s_memory);
+    }
+    if (!counted && !closed) count_digits<KEY>(job, job, key_order<KEY>(job), (uint32_t *)s_memory);
     __threadfence(); /* this thread's counts before the CTA is counted as done */
     __syncthreads();
     if (threadIdx.x == 0) s_last = atomicAdd(&job.header->histograms_done, 1) == gridDim.x - 1;

@@ -35,6 +35,14 @@ struct __align__(16) value_table {
     uint32_t nvalues;    /* 0: the passes do the sort */
 };
 
+/* Digits cut out of images whose bits have been closed up (sort_gaps.cuh); ndigits 0: they are cut out of images as they are. */
+struct bit_gaps {
+    uint32_t ndigits;
+    uint32_t shift[SORT_MAX_PASSES], mask[SORT_MAX_PASSES];
+    uint64_t varying, shared; /* bits that not all images share; those that all do */
+    uint64_t moved[6];        /* bits that go down by 1, 2, 4, ... */
+};
+
 /* Device memory at the start of the scratch; zero when the histogram kernel starts, but for the values if keys are not counted by value. */
 struct sort_header {
     struct value_table values;
@@ -43,6 +51,7 @@ struct sort_header {
     uint32_t ticket, tiles_done;                    /* of all passes together, in their order */
     uint32_t nruns;                                 /* passes that run */
     struct pass_plan run[SORT_MAX_PASSES];
+    __align__(16) struct bit_gaps gaps;
 };
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
@@ -50,6 +59,12 @@ struct sort_header {
 /* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it, or what these do if there are few
  * values; some, or all that there is, are split further; or they are there already, and have not been counted before (sort_slots.cuh). */
 enum split_fit { ALL_FIT, NOT_SPLIT, PERHAPS_FEW, SOME_TOO_BIG, ALL_TOO_BIG, IN_SLOTS };
+
+/* Device memory: the bits in which images differ from the first one, as seen by each CTA of a kernel that has left a sort to the passes. */
+struct seen_bits {
+    uint32_t nctas; /* 0: none has looked */
+    uint64_t of_cta[SORT_HISTOGRAM_THREADS];
+};
 
 struct sort_job {
     const void *keys_in;
@@ -70,8 +85,9 @@ struct sort_job {
     bool all_in_place;         /* with no live pass there is nothing to move */
     uint32_t most_values;      /* if there are so few, keys alone are counted by value, and not moved; others are sorted by its rank */
 
-    const uint32_t *only_if;   /* NULL, or an enum split_fit */
-    uint32_t histogram_copies; /* of each counter, in the histogram kernel: a power of two, at most 32 */
+    const uint32_t *only_if;      /* NULL, or an enum split_fit */
+    const struct seen_bits *seen; /* NULL, or if that is NOT_SPLIT, which bits vary */
+    uint32_t histogram_copies;    /* of each counter, in the histogram kernel: a power of two, at most 32 */
     struct sort_header *header;
     uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */
     uint32_t state_rows; /* tiles of the largest portion */

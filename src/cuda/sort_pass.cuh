@@ -15,6 +15,7 @@
 #define UPSWEEP_CUDA_SORT_PASS_CUH
 
 #include "sort_few.cuh"
+#include "sort_gaps.cuh"
 #include "sort_ranked_values.cuh"
 #include "sort_tile.cuh"
 
@@ -65,6 +66,7 @@ static __device__ __forceinline__ void clear_states(uint32_t *states, uint32_t n
 
 /* What one thread of a CTA finds out for all: in shared memory, because registers are short. */
 template <typename KEY> struct pass_desk {
+    uint32_t shift[SORT_MAX_PASSES], mask[SORT_MAX_PASSES]; /* of each pass */
     uint32_t nruns, ticket;
     uint32_t finished;   /* tiles that have not been reported yet */
     uint32_t waited_for; /* tiles that were seen to be done */
@@ -104,14 +106,20 @@ template <typename KEY> static __device__ __forceinline__ void draw_ticket(const
     desk.portion = portion;
     desk.portion_tile = portion_tile;
     desk.round = desk.run.live * job.nportions + portion;
-    desk.at = {job.shift[desk.run.pass], job.mask[desk.run.pass], job.states[desk.round % 2], portion_tile};
+    desk.at = {desk.shift[desk.run.pass], desk.mask[desk.run.pass], job.states[desk.round % 2], portion_tile};
     desk.starts = {job.header->base, desk.run.pass, portion, portion_tile == job.portion_tiles - 1};
 }
 
-/* All passes. SORT: sorts the tile at hand, s_desk.tile. */
+/* All passes, by digits of these shifts and masks. SORT: sorts the tile at hand, s_desk.tile. */
 template <typename KEY, int VALUE_NBYTES, typename SORT>
-static __device__ __forceinline__ void do_passes(const struct sort_job &job, struct pass_desk<KEY> &s_desk, const SORT &sort) {
+static __device__ __forceinline__ void do_passes(const struct sort_job &job, const uint32_t *shift, const uint32_t *mask,
+                                                 struct pass_desk<KEY> &s_desk, const SORT &sort) {
     if (threadIdx.x == 0) {
+#pragma unroll
+        for (uint32_t pass = 0; pass < SORT_MAX_PASSES; pass++) {
+            s_desk.shift[pass] = shift[pass];
+            s_desk.mask[pass] = mask[pass];
+        }
         s_desk.nruns = job.header->nruns;
         s_desk.finished = s_desk.waited_for = 0;
     }
@@ -145,7 +153,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
                 fill_values<SORT_THREADS, KEY>(job);
             } else {
                 const struct value_order<KEY> order(job, s_memory);
-                do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
+                do_passes<KEY, VALUE_NBYTES>(job, job.shift, job.mask, s_desk, [&] {
                     sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts,
                                                                       s_memory + ranked_values_nbytes(sizeof(KEY)), s_sums, order);
                 });
@@ -153,8 +161,24 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             return;
         }
     }
-    do_passes<KEY, VALUE_NBYTES>(
-        job, s_desk, [&] { sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums); });
+    if constexpr (VALUE_NBYTES == 0) {
+        __shared__ struct bit_gaps s_gaps;
+        const bool closed = job.seen && job.header->gaps.ndigits;
+        if (closed) {
+            const uint32_t *words = (const uint32_t *)&job.header->gaps;
+            for (uint32_t i = threadIdx.x; i < sizeof s_gaps / sizeof *words; i += SORT_THREADS) ((uint32_t *)&s_gaps)[i] = words[i];
+            __syncthreads(); /* the plan */
+        }
+        const uint32_t *shift = closed ? s_gaps.shift : job.shift, *mask = closed ? s_gaps.mask : job.mask;
+        do_passes<KEY, VALUE_NBYTES>(job, shift, mask, s_desk, [&] {
+            const closed_order<KEY> order(key_order<KEY>(job), s_gaps, closed, s_desk.run.live);
+            sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, order);
+        });
+    } else {
+        do_passes<KEY, VALUE_NBYTES>(job, job.shift, job.mask, s_desk, [&] {
+            sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, key_order<KEY>(job));
+        });
+    }
 }
 
 #endif

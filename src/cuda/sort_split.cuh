@@ -27,7 +27,7 @@
 
 #include "sort_deep.cuh"
 #include "sort_digits.cuh"
-#include "sort_few.cuh"
+#include "sort_gaps.cuh"
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
@@ -45,6 +45,7 @@ struct split_header {
     uint32_t nleft;                                          /* buckets for stable passes */
     struct deep_control deep;                                /* of what is split further */
     struct cell_counts cell_counts;                          /* of floats */
+    __align__(8) struct seen_bits seen;                      /* of keys left to the passes */
     uint32_t slots_full;                                     /* enum slots_state */
     uint32_t coarse_size[SORT_DIGITS];                       /* of coarse buckets on their way to slots */
     __align__(16) uint32_t cursor[2 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes; behind it, the
@@ -107,6 +108,7 @@ struct split_job {
     uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
     uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
     uint32_t copies;           /* of each counter of the histogram kernel */
+    struct seen_bits *seen;    /* NULL, or who leaves keys to the passes says which of their bits vary */
     uint32_t most_values;      /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
     struct slots_plan slots;   /* the first attempt */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
@@ -292,16 +294,17 @@ template <typename KEY> static __device__ __forceinline__ bool is_alike_far_down
     return __syncthreads_count(alike) >= SPLIT_HISTOGRAM_THREADS / 2;
 }
 
-/* none: no bucket is to be moved to; else there is news of them. few: there are few values. All threads call it. */
+/* none: no bucket is to be moved to; else there is news of them. few: there are few values. gaps: the passes leave bits out. All threads
+ * call it. */
 template <typename KEY>
-static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, bool few, struct bucket_news news,
-                                                           KEY *s_keys) {
+static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, bool few, bool gaps,
+                                                           struct bucket_news news, KEY *s_keys) {
     const uint32_t nbig = news.nbig;
     if (!none && nbig == 0) return news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     none = none || job.cell_keys;
     if (few) return PERHAPS_FEW;
     if (!job.deep.buckets || (!job.levels_first && (none || nbig > job.n / SPLIT_BIG_PART))) return NOT_SPLIT;
-    if (none && is_alike_far_down(job, s_keys)) return NOT_SPLIT; /* passes are quicker */
+    if (none && (gaps || is_alike_far_down(job, s_keys))) return NOT_SPLIT; /* passes are quicker */
     return none ? ALL_TOO_BIG : SOME_TOO_BIG;
 }
 
@@ -314,6 +317,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __shared__ uint32_t s_sums[32];
     __shared__ bool s_last;
     __shared__ uint32_t s_stop, s_npairs;
+    __shared__ uint64_t s_seen[32];
     __shared__ struct bucket_news s_news;
     __shared__ KEY s_keys[SPLIT_HISTOGRAM_THREADS / 32];
     __shared__ struct deep_desk s_desk;
@@ -341,6 +345,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
+    const bool gaps = skewed && !few && job.seen && look_for_gaps<KEY>(job, s_seen);
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
 
@@ -368,7 +373,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
         if (job.coarse_bits) plan_coarse(job, s_sums);
     }
     __syncthreads(); /* all is planned */
-    const enum split_fit fit = judge_fit(job, none, few, s_news, s_keys);
+    const enum split_fit fit = judge_fit(job, none, few, gaps, s_news, s_keys);
     if (threadIdx.x == 0) job.header->too_big = fit;
     if (fit == SOME_TOO_BIG || fit == ALL_TOO_BIG) plan_deep(job, nbuckets, fit == ALL_TOO_BIG, s_desk);
 }

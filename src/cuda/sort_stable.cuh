@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
     if (threadIdx.x == 0) next_tile(job, split, second, s_desk);
     __syncthreads(); /* the tile is known */
     if (s_desk.done) return;
-    sort_one_tile<KEY, VALUE_NBYTES, sort_rows(sizeof(KEY), VALUE_NBYTES)>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums);
+    sort_one_tile<KEY, VALUE_NBYTES, sort_rows(sizeof(KEY), VALUE_NBYTES)>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums,
+                                                                           key_order<KEY>(job));
 }
 
 /* ---- buckets ----------------------------------------------------------------------------------------------------------------- */

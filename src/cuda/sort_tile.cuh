@@ -107,6 +107,11 @@ struct tile_place {
     uint32_t tile;    /* this one's number */
 };
 
+/* Calls put() with what makes images keys again: the order, unless it knows better (sort_gaps.cuh). */
+template <typename ORDER, typename PUT> static __device__ __forceinline__ void undo_order(const ORDER &order, const PUT &put) {
+    put(order);
+}
+
 /* Sorts one tile (sort_one_tile() below). FULL: it has all the items that a tile can have, which leaves nothing to be asked for each.
  * ORDER: a key_order, or what stands for it. */
 template <bool FULL, typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS, typename ORDER>
@@ -169,12 +174,22 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
     __syncthreads(); /* the tile is in order, and each digit has its place */
 
     const uint32_t shift = at.shift, mask = at.mask;
+    if constexpr (VALUE_NBYTES == 0) {
+        undo_order(order, [&](const auto &undo) {
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < tile.count; i += SORT_THREADS) {
-        const KEY image = s_images[i];
-        const uint64_t place = s.base[digit_of(image, shift, mask)] + i;
-        if (tile.keys_dst) tile.keys_dst[place] = order.key_of_image(image);
-        if constexpr (VALUE_NBYTES > 0) put_value(job, tile, place, s_words[i]);
+            for (uint32_t i = threadIdx.x; i < tile.count; i += SORT_THREADS) {
+                const KEY image = s_images[i];
+                tile.keys_dst[s.base[digit_of(image, shift, mask)] + i] = undo.key_of_image(image);
+            }
+        });
+    } else {
+#pragma unroll 4
+        for (uint32_t i = threadIdx.x; i < tile.count; i += SORT_THREADS) {
+            const KEY image = s_images[i];
+            const uint64_t place = s.base[digit_of(image, shift, mask)] + i;
+            if (tile.keys_dst) tile.keys_dst[place] = order.key_of_image(image);
+            put_value(job, tile, place, s_words[i]);
+        }
     }
 }
 
@@ -182,11 +197,10 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
  * where do the tile's go? s_memory: first the digit counters, then, when every key knows its place, the tile itself: keys, then values.
  * What is known of the tile is copied to registers: were it read from shared memory again and again, it would have to be after every key
  * that is written, since the compiler cannot tell that this changes nothing there. */
-template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS>
+template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS, typename ORDER>
 static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile,
                                                      const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
-                                                     struct digit_sums &s) {
-    const struct key_order<KEY> order(job);
+                                                     struct digit_sums &s, const ORDER &order) {
     if (tile.count == ROWS * SORT_THREADS)
         sort_rows_of_tile<true, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
     else

@@ -28,6 +28,7 @@ enum distribution {
     HUMP,     /* one key in 64 shares the upper half of its bits: a bucket too big, among others */
     HALVED,   /* four bits below the top eight are zero, so that buckets are 16 times what is expected */
     SPARSE,   /* every third bit */
+    MISFIT,   /* the same, but for one key */
     /* Bits of floats; of keys of one or two bytes, the lowest of them. */
     PROPORTION, /* in [0, 1) */
     BELL,       /* nearly normal, of both signs */
@@ -125,6 +126,8 @@ static uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_
         return spread_number(rng_below(&rng, n / 32 + 1), nbits);
     case LUMP:
         return rng_below(&rng, 16) ? x : some;
+    case MISFIT:
+        return i == n / 3 ? x : masked_key(SPARSE, x, nbits);
     default:
         return distribution >= PROPORTION ? float_key(distribution, nbits, i) & all : masked_key(distribution, x, nbits);
     }

@@ -1,0 +1,145 @@
+/* sort_gaps.cuh: bits that all keys share are left out of the digits of onesweep, wherever they are.
+ *
+ *     image        0 1 1 0 a 0 0 b 1 1 c 0 d      letters: bits in which keys differ
+ *     closed       . . . . . . . . . a b c d      the same order
+ *
+ * Of 64-bit keys of which every third bit varies each of the eight digits has two or three bits that do, and takes a pass; closed up they
+ * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them (sort_split.cuh), each CTA says
+ * which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. Only of keys
+ * alone: passes that move values would be slower for it, whatever the keys.
+ *
+ * Bits are moved by powers of two: each step moves those down whose distance has that bit, from the lowest on; opening goes the other way.
+ * Cost: a read of the keys, if the sample promises fewer passes; three operations a step and key to close, two to open; six steps at most.
+ * Source: Warren, Hacker's Delight, second edition, 2013, sections 7-4 and 7-5. */
+#ifndef UPSWEEP_CUDA_SORT_GAPS_CUH
+#define UPSWEEP_CUDA_SORT_GAPS_CUH
+
+#include "sort_few.cuh"
+#include "sort_warp.cuh"
+
+/* ---- which bits vary --------------------------------------------------------------------------------------------------------- */
+
+/* Digits that closing up would leave; and how many fewer than there are now that is. */
+static __device__ __forceinline__ uint32_t closed_digits(uint64_t varying) {
+    return ((uint32_t)__popcll((long long)varying) + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
+}
+static __device__ __forceinline__ uint32_t digits_saved(uint64_t varying) {
+    uint32_t ndigits = 0;
+    for (uint64_t rest = varying; rest; rest >>= SORT_DIGIT_BITS) ndigits += (rest & (SORT_DIGITS - 1)) != 0;
+    return ndigits - closed_digits(varying);
+}
+
+/* Finds the bits in which keys differ from the first one. */
+template <typename KEY> struct varying_bits {
+    const struct key_order<KEY> order;
+    const KEY first;
+    KEY &varying; /* of this thread's keys */
+
+    template <int N> __device__ __forceinline__ void add(const KEY (&keys)[N]) const {
+#pragma unroll
+        for (int i = 0; i < N; i++) varying |= order.image(keys[i]) ^ first;
+    }
+};
+
+/* Which bits vary, of keys that are left to the passes? Nobody looks if a sample says that it would not save a pass, or that there are so
+ * few values that they are counted; where keys may be split further, it must halve the passes. All threads of all CTAs call it. JOB: a
+ * split_job. */
+template <typename KEY, typename JOB> static __device__ __forceinline__ bool look_for_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
+    const KEY *keys = (const KEY *)job.in;
+    const struct key_order<KEY> order(job);
+    const KEY first = order.image(keys[0]);
+    KEY varying = order.image(sampled_key(keys, job.n)) ^ first;
+    const uint64_t sampled = or_of_threads(varying, s_seen);
+    const bool few = __popcll((long long)sampled) < 32 && 1u << __popcll((long long)sampled) <= job.most_values;
+    const bool pays = !few && digits_saved(sampled) >= (job.levels_first ? closed_digits(sampled) : 1);
+    if (threadIdx.x == 0 && blockIdx.x == 0) job.seen->nctas = pays ? gridDim.x : 0;
+    if (!pays) return false;
+    __syncthreads(); /* all know what the sample has seen */
+    read_keys(keys, job.n, varying_bits<KEY>{order, first, varying});
+    const uint64_t seen = or_of_threads(varying, s_seen);
+    if (threadIdx.x == 0) job.seen->of_cta[blockIdx.x] = seen;
+    return true;
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+
+/* One thread calls it: how images are closed up in which these bits vary; image: of any key. */
+template <typename KEY> static __device__ void plan_closing(struct bit_gaps &gaps, KEY varying, KEY image) {
+    const uint32_t nbits = (uint32_t)__popcll((long long)(uint64_t)varying);
+    gaps.ndigits = closed_digits(varying);
+    gaps.varying = varying;
+    gaps.shared = image & ~varying;
+    for (uint32_t digit = 0; digit < SORT_MAX_PASSES; digit++) {
+        const uint32_t lo = digit < gaps.ndigits ? nbits * digit / gaps.ndigits : 0;
+        const uint32_t hi = digit < gaps.ndigits ? nbits * (digit + 1) / gaps.ndigits : 0;
+        gaps.shift[digit] = lo;
+        gaps.mask[digit] = (1u << (hi - lo)) - 1;
+    }
+    KEY left = varying, gap = (KEY)(~varying << 1); /* bits where they are by now; below which there is a gap, of those not moved yet */
+    for (uint32_t step = 0; 1u << step < sizeof(KEY) * 8; step++) {
+        KEY odd = gap; /* bits with an odd number of those below, themselves included */
+        for (uint32_t distance = 1; distance < sizeof(KEY) * 8; distance *= 2) odd ^= (KEY)(odd << distance);
+        const KEY moved = odd & left;
+        gaps.moved[step] = moved;
+        left = (left ^ moved) | moved >> (1u << step);
+        gap &= ~odd;
+    }
+}
+
+/* ---- images ------------------------------------------------------------------------------------------------------------------ */
+
+static constexpr __device__ int closing_steps(size_t key_nbytes) { return key_nbytes == 8 ? 6 : 5; }
+
+/* The image that a closed one is of. */
+template <typename KEY> static __device__ __forceinline__ KEY open_image(const struct bit_gaps &gaps, KEY image) {
+#pragma unroll
+    for (int step = closing_steps(sizeof(KEY)) - 1; step >= 0; step--) {
+        const KEY which = (KEY)gaps.moved[step];
+        image = (image & ~which) | ((KEY)(image << (1u << step)) & which);
+    }
+    return (image & (KEY)gaps.varying) | (KEY)gaps.shared;
+}
+
+/* The order of the keys that a pass reads and writes, if it may be one by closed images: the first such pass closes them, the last one
+ * opens them. In place of a key_order. */
+template <typename KEY> struct closed_order {
+    const struct key_order<KEY> order;
+    const struct bit_gaps &s_gaps;
+    const bool reads_closed, closes, opens, writes_closed;
+
+    /* live: passes before this one. */
+    __device__ __forceinline__ closed_order(const struct key_order<KEY> &order_, const struct bit_gaps &gaps, bool closed, uint32_t live)
+        : order(order_), s_gaps(gaps), reads_closed(closed && live > 0), closes(closed && live == 0),
+          opens(closed && live == gaps.ndigits - 1), writes_closed(closed && live < gaps.ndigits - 1) {}
+
+    template <int N> __device__ __forceinline__ void close(KEY (&images)[N]) const {
+#pragma unroll
+        for (int i = 0; i < N; i++) images[i] &= (KEY)s_gaps.varying;
+#pragma unroll
+        for (int step = 0; step < closing_steps(sizeof(KEY)); step++) {
+            const KEY which = (KEY)s_gaps.moved[step];
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                const KEY moved = images[i] & which;
+                images[i] = (images[i] ^ moved) | moved >> (1u << step);
+            }
+        }
+    }
+    template <int N> __device__ __forceinline__ void make_images(KEY (&keys)[N]) const {
+        if (reads_closed) return;
+        order.make_images(keys);
+        if (closes) close(keys);
+    }
+    __device__ __forceinline__ KEY key_of_image(KEY image) const { return order.key_of_image(open_image(s_gaps, image)); }
+};
+
+/* What is asked for each key would be asked before each is read: so there are two loops. */
+template <typename KEY, typename PUT>
+static __device__ __forceinline__ void undo_order(const struct closed_order<KEY> &order, const PUT &put) {
+    if (order.opens) return put(order);
+    struct key_order<KEY> plain = order.order;
+    if (order.writes_closed) plain.flip = plain.float_mask = 0;
+    put(plain);
+}
+
+#endif
