@@ -15,9 +15,27 @@
 #define UPSWEEP_CUDA_SORT_GAPS_CUH
 
 #include "sort_few.cuh"
-#include "sort_warp.cuh"
 
 /* ---- which bits vary --------------------------------------------------------------------------------------------------------- */
+
+/* The bits that are set in any value of a warp's, in every lane. */
+static __device__ __forceinline__ uint32_t or_of_warp(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(~0u, value);
+#else
+    for (uint32_t distance = 16; distance > 0; distance /= 2) value |= __shfl_xor_sync(~0u, value, distance);
+    return value;
+#endif
+}
+
+/* The same of a CTA of 1024 threads. All threads call it; s_words may be used again after a barrier. */
+static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_t (&s_words)[32]) {
+    const uint64_t of_warp = (uint64_t)or_of_warp((uint32_t)(value >> 32)) << 32 | or_of_warp((uint32_t)value);
+    if (threadIdx.x % 32 == 0) s_words[threadIdx.x / 32] = of_warp;
+    __syncthreads(); /* all words */
+    const uint64_t word = s_words[threadIdx.x % 32];
+    return (uint64_t)or_of_warp((uint32_t)(word >> 32)) << 32 | or_of_warp((uint32_t)word);
+}
 
 /* Digits that closing up would leave; and how many fewer than there are now that is. */
 static __device__ __forceinline__ uint32_t closed_digits(uint64_t varying) {
