@@ -2,10 +2,10 @@
 # mutants.sh: a test of the tests. Plants one known bug at a time into a copy of the sources, builds it, runs the test that should notice,
 # and passes where that test fails.
 #
-#   sh tests/mutants.sh [--quick]        --quick: a third of the bugs, for CI
+#   sh tests/mutants.sh [--quick]        --quick: a quarter of the bugs, for CI
 #
 # A bug is a sed expression that must change exactly one line of one file: when the source has moved on, the script says so and fails,
-# rather than plant nothing. Ends with `N passed, N failed`, where passed counts bugs that were caught. Takes about 10 seconds a bug.
+# rather than plant nothing. Ends with `N passed, N failed`, where passed counts bugs that were caught. Takes some seconds a bug.
 set -eu
 quick=${1:-}
 root=$(cd "$(dirname "$0")/.." && pwd)
