@@ -203,16 +203,19 @@ static void gather_values(upsweep_context *ctx, const struct sort_args *args, co
     sort_gather_values(ctx, &gather, tasks_for(ctx, args->n));
 }
 
-/* The networks for pairs; NULL if there are none, or if a sample says that keys are skewed: they would be counted in vain. */
+/* The networks for pairs; NULL if there are none, or if a sample says that keys are skewed: they would be counted in vain. together: a
+ * quarter would be in one bucket of a split, too. */
 static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image,
-                                           size_t key_nbytes, size_t moved_nbytes) {
+                                           size_t key_nbytes, size_t moved_nbytes, bool *together) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
     sort_pair_buckets *const buckets = sort_pair_buckets_of(isa, key_nbytes, moved_nbytes);
     const struct sorter keys_alone = {
         .kernel = sort_kernel_of(isa, key_nbytes, 0), .vector = sort_vector_of(isa, key_nbytes), .image = *image};
     const struct sort_arrays from = {(unsigned char *)args->keys_in, NULL};
+    *together = false;
     if (buckets == NULL || args->lo_bit != 0 || args->hi_bit != 8 * key_nbytes) return NULL;
-    return args->n >= SORT_PAIRS_SAMPLED && sort_pairs_are_skewed(&keys_alone, &from, args->n) ? NULL : buckets;
+    if (args->n < SORT_PAIRS_SAMPLED) return buckets;
+    return sort_pairs_are_skewed(&keys_alone, &from, args->n, together) ? NULL : buckets;
 }
 
 static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
@@ -222,7 +225,8 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     const size_t moved_nbytes = gathers ? index_nbytes(args->n) : args->value_nbytes;
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && moved_nbytes == 0;
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
-    sort_pair_buckets *const pair_buckets = pair_buckets_for(ctx, args, image, key_nbytes, moved_nbytes);
+    bool together;
+    sort_pair_buckets *const pair_buckets = pair_buckets_for(ctx, args, image, key_nbytes, moved_nbytes, &together);
     const struct sorter s = {
         .ctx = ctx,
         .kernel = kernel,
@@ -232,6 +236,7 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
         .in = {(unsigned char *)args->keys_in, gathers ? NULL : (unsigned char *)args->values_in},
         .out = {argsort ? scratch + plan.argsort_keys : args->keys_out, gathers ? scratch + plan.indices : args->values_out},
         .leaf_items = moved_nbytes == 0 || pair_buckets != NULL ? plan.leaf_items : kernel->leaf_items,
+        .splits_widely = together && image->when_negative == 0 && kernel->item_nbytes <= SORT_WIDE_ITEM_NBYTES,
         .benches = scratch + plan.benches,
         .bench_nbytes = plan.bench_nbytes,
         .tables = scratch + plan.tables,

@@ -18,6 +18,9 @@
 #define SORT_SPLIT_BEST_BITS 8u
 #define SORT_SPLIT_MAX_BITS  10u
 #define SORT_SPLIT_LEVELS    12u
+/* Pairs a quarter of which a narrow split would leave together are split by the widest digit, if they are no larger than this, and no
+ * floats: those took a tenth longer so from 2^22 on. (Zen 4, 2026-11.) */
+#define SORT_WIDE_ITEM_NBYTES 8u
 /* A block of a log: whole lines, enough of them that the end of one is seldom met. */
 #define SORT_BLOCK_MIN_NBYTES 256u
 /* Digits of a leaf: its open lines are in L2, its tables in L1. */
@@ -257,6 +260,7 @@ struct sorter {
     unsigned char *benches, *tables, *logs, *logs_next; /* [ntasks] each, at these distances: */
     uint64_t bench_nbytes, table_nbytes, log_nbytes, log_next_nbytes;
     uint32_t ntasks;
+    bool splits_widely;   /* a narrow digit would leave many items together, to be split again */
     uint64_t slots_items; /* by halves, if the keys are even: parts of up to so many are sorted in slots; else 0 */
     bool by_line;         /* there: they are floats that lie evenly by value */
 };
@@ -286,8 +290,8 @@ struct sort_median sort_median_of(const struct sorter *s, const unsigned char *k
 bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n);
 /* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
-/* Would the networks count pairs with these keys in vain? s: of keys alone. */
-bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n);
+/* Would the networks count pairs with these keys in vain? together: a quarter would be in one bucket of a split, too. s: of keys alone. */
+bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n, bool *together);
 
 /* to[i] = from[indices[i]] for values of any size (sort_gather.c). */
 struct sort_gather {

@@ -129,6 +129,7 @@ static void size_blocks(const struct split_job *job) {
 
 /* Enough for leaves in L2, but no more than a split does best, if larger leaves are possible. */
 static uint32_t split_bits(const struct sorter *s, uint64_t n) {
+    if (s->splits_widely) return SORT_SPLIT_MAX_BITS;
     uint32_t bits = sort_bit_top(n / (s->kernel->leaf_items / 2) | 1);
     if (bits > SORT_SPLIT_BEST_BITS) bits = sort_bit_top(n / (s->leaf_items / 4 * 3) | 1);
     if (bits < SORT_SPLIT_BEST_BITS && n >> SORT_SPLIT_BEST_BITS > s->kernel->leaf_items / 2) bits = SORT_SPLIT_BEST_BITS;

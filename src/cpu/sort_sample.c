@@ -137,7 +137,16 @@ struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_ar
                                  floats ? s->kernel->line_spread(&sample, SPREAD_KEYS, LINE_RUN) : SORT_SKEWED};
 }
 
-bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n) {
+/* Is a quarter of these, which are in order, in one bucket of a narrow split? */
+static bool lie_together(const uint64_t images[SPREAD_KEYS]) {
+    const uint64_t differ = images[0] ^ images[SPREAD_KEYS - 1];
+    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SORT_SPLIT_MIN_BITS ? top - SORT_SPLIT_MIN_BITS : 0;
+    uint32_t nruns = 0;
+    for (uint32_t i = SPREAD_KEYS / 4; i < SPREAD_KEYS; i++) nruns += images[i] >> shift == images[i - SPREAD_KEYS / 4] >> shift;
+    return nruns > 0;
+}
+
+bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n, bool *together) {
     const uint32_t nbytes = s->kernel->item_nbytes;
     unsigned char room[SPREAD_KEYS * sizeof(uint64_t)];
     uint64_t images[SPREAD_KEYS];
@@ -145,5 +154,6 @@ bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *fro
     images_of(images, room, SPREAD_KEYS, nbytes, &s->image);
     uint32_t nvalues = 1;
     for (uint32_t i = 1; i < SPREAD_KEYS; i++) nvalues += images[i] != images[i - 1];
+    *together = lie_together(images);
     return nvalues < SPREAD_PAIRS_VALUES || digit_spread(images, &with_values) == SORT_SKEWED;
 }
