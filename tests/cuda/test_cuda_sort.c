@@ -1,21 +1,15 @@
 /* test_cuda_sort.c: sorts on the GPU against the CPU backend, in random combinations: type, n, form, values, bits, direction, places.
  *
  * Which way a sort goes depends on n and on what the first kernel finds in the keys, so sizes are drawn around the borders of the plans
- * too, and many distributions leave the highest, the middle or the lowest bits to a few values. The CPU backend is tested by test_sort.c.
+ * too, and many distributions leave the highest, the middle or the lowest bits to a few values. Large ones: test_cuda_sort_large.c.
  */
-#include <stdio.h>
-
-#include "harness.h"
 #include "oracle.h"
 #include "paths.h"
-#include "sort_draws.h"
+#include "sort_case.h"
 
-enum { GUARD = 256, MAX_VALUE_NBYTES = 48 };
-
-static upsweep_context *cpu, *cuda;
 static uint64_t row; /* keys, if each thread of all multiprocessors takes one */
 
-/* ---- a case ------------------------------------------------------------------------------------------------------------------ */
+/* ---- random cases ------------------------------------------------------------------------------------------------------------  */
 
 /* Up to `most`, and every second time a few keys away from where buckets of 2^bits or more of them become too large for a plan. */
 static uint64_t draw_size(uint64_t most) {
@@ -26,77 +20,6 @@ static uint64_t draw_size(uint64_t most) {
         n = rng_below(&rng, 2) ? limit - 2 + rng_below(&rng, 5) : (limit - rng_below(&rng, limit / 8)) << bits;
     }
     return n < 1 ? 1 : n > most ? 1 + n % most : n;
-}
-
-enum form { KEYS, PAIRS, ARGSORT32, ARGSORT64, FORMS };
-
-struct sort_case {
-    enum form form;
-    upsweep_type type;
-    uint64_t n;
-    size_t key_nbytes, value_nbytes;
-    upsweep_order order;
-    bool keys_in_place, values_in_place;
-    size_t shift; /* of the values, in bytes, behind an aligned address */
-};
-
-/* nbytes of context memory at a distance behind 256-byte alignment, between guards; all of it is filled, with host's bytes or with 0xA7. */
-struct array {
-    unsigned char *base, *at;
-    size_t nbytes, before;
-};
-
-static struct array make_array(upsweep_context *ctx, const void *host, size_t nbytes, size_t shift) {
-    struct array a = {.nbytes = nbytes, .before = GUARD + shift};
-    const size_t total = nbytes + a.before + GUARD;
-    unsigned char *filled = must_malloc(total);
-    memset(filled, 0xA7, total);
-    if (host) memcpy(filled + a.before, host, nbytes);
-    void *p = NULL;
-    CHECK_OK(upsweep_alloc(ctx, &p, total));
-    CHECK_OK(upsweep_upload(ctx, p, filled, total));
-    free(filled);
-    a.base = p;
-    a.at = a.base + a.before;
-    return a;
-}
-
-/* The array's bytes, to be freed; the guards must be as they were. */
-static unsigned char *read_array(upsweep_context *ctx, const struct array *a) {
-    const size_t total = a->nbytes + a->before + GUARD;
-    unsigned char *all = must_malloc(total);
-    size_t dead = 0;
-    CHECK_OK(upsweep_download(ctx, all, a->base, total));
-    for (size_t i = 0; i < a->before; i++) dead += all[i] != 0xA7;
-    for (size_t i = a->before + a->nbytes; i < total; i++) dead += all[i] != 0xA7;
-    CHECK(dead == 0);
-    memmove(all, all + a->before, a->nbytes);
-    return all;
-}
-
-struct answer {
-    unsigned char *keys, *values;
-};
-
-/* Runs the case on a context, and reads what it has written. */
-static struct answer run_case(upsweep_context *ctx, const struct sort_case *c, const void *keys, const void *values) {
-    const size_t keys_nbytes = c->n * c->key_nbytes, values_nbytes = c->n * c->value_nbytes;
-    struct array in = make_array(ctx, keys, keys_nbytes, c->key_nbytes * (c->shift % 5)), out = in;
-    struct array values_in = make_array(ctx, values, values_nbytes, c->form == PAIRS ? c->shift : 0), values_out = values_in;
-    if (!c->keys_in_place) out = make_array(ctx, NULL, keys_nbytes, c->key_nbytes * (c->shift % 3));
-    if (!c->values_in_place) values_out = make_array(ctx, NULL, values_nbytes, c->form == PAIRS ? c->shift : 0);
-    if (c->form == KEYS)
-        CHECK_OK(upsweep_sort(ctx, out.at, in.at, c->n, c->type, &c->order));
-    else if (c->form == PAIRS)
-        CHECK_OK(upsweep_sort_pairs(ctx, out.at, in.at, values_out.at, values_in.at, c->n, c->type, c->value_nbytes, &c->order));
-    else
-        CHECK_OK(upsweep_argsort(ctx, values_out.at, in.at, c->n, c->type, c->form == ARGSORT32 ? UPSWEEP_U32 : UPSWEEP_U64, &c->order));
-    const struct answer answer = {read_array(ctx, &out), read_array(ctx, &values_out)};
-    upsweep_free(ctx, in.base);
-    upsweep_free(ctx, values_in.base);
-    if (!c->keys_in_place) upsweep_free(ctx, out.base);
-    if (!c->values_in_place) upsweep_free(ctx, values_out.base);
-    return answer;
 }
 
 static struct sort_case draw_case(uint64_t most) {
@@ -116,45 +39,9 @@ static struct sort_case draw_case(uint64_t most) {
     return c;
 }
 
-static void test_case(const struct sort_case c, enum distribution distribution) {
-    case_begin("form %d, %s, n %llu, values of %zu bytes, bits %u to %u, descending %u, in place %d %d, shift %zu, distribution %d",
-               (int)c.form, upsweep_type_name(c.type), (unsigned long long)c.n, c.value_nbytes, c.order.lo_bit, c.order.hi_bit,
-               c.order.descending, (int)c.keys_in_place, (int)c.values_in_place, c.shift, (int)distribution);
-    unsigned char *keys = must_malloc(c.n * c.key_nbytes), *values = must_malloc(c.n * c.value_nbytes);
-    for (uint64_t i = 0; i < c.n; i++) elem_store(keys, i, c.type, make_key(distribution, (unsigned)(8 * c.key_nbytes), i, c.n));
-    rng_fill(&rng, values, c.n * c.value_nbytes);
-    const struct answer want = run_case(cpu, &c, keys, values), got = run_case(cuda, &c, keys, values);
-    if (c.form <= PAIRS) CHECK_SAME(got.keys, want.keys, c.n, c.key_nbytes);
-    if (c.form != KEYS) CHECK_SAME(got.values, want.values, c.n, c.value_nbytes);
-    free(keys);
-    free(values);
-    free(want.keys);
-    free(want.values);
-    free(got.keys);
-    free(got.values);
-}
-
 static void test_random_case(uint64_t most) {
     const struct sort_case c = draw_case(most);
     test_case(c, (enum distribution)rng_below(&rng, DISTRIBUTIONS));
-}
-
-/* Every distribution by every way that a sort can go: by ranks; one partition; with any values; two partitions, of keys alone. */
-static void test_every_distribution(upsweep_type type, uint64_t n, bool keys_alone) {
-    const size_t key_nbytes = elem_size(type);
-    const bool with_floats = n < (1 << 20) || type == UPSWEEP_F32 || type == UPSWEEP_F64; /* bits of floats are nothing new to integers */
-    for (int distribution = 0; distribution < (with_floats ? DISTRIBUTIONS : PROPORTION); distribution++) {
-        for (int in_place = 0; in_place < 2; in_place++) {
-            struct sort_case c = {.form = KEYS, .type = type, .n = n, .key_nbytes = key_nbytes, .keys_in_place = in_place};
-            c.order.descending = (uint32_t)distribution % 2;
-            test_case(c, (enum distribution)distribution);
-        }
-        if (keys_alone) continue;
-        test_case((struct sort_case){.form = PAIRS, .type = type, .n = n, .key_nbytes = key_nbytes, .value_nbytes = 4},
-                  (enum distribution)distribution);
-        test_case((struct sort_case){.form = ARGSORT32, .type = type, .n = n, .key_nbytes = key_nbytes, .value_nbytes = 4},
-                  (enum distribution)distribution);
-    }
 }
 
 /* Keys of 1 and 2 bytes: from the first size that is counted on; and with more equal keys to a CTA than a counter of 16 bits can count. */
@@ -283,40 +170,6 @@ static void test_indexed(void) {
     }
 }
 
-/* Keys that go to slots without being counted, if they are uniform: two partitions, and one from the first size on up to where one is
- * enough. What is not uniform is seen at once, or when a slot is full, in the first partition or the second. Shifts: alignments of the
- * input. */
-static void test_slots(void) {
-    static const enum distribution distributions[] = {RANDOM, TWINS, HALVED, SORTED, SKEWED, LUMP, LOW_SHARED, EQUAL};
-    static const uint64_t sizes[] = {35000001, (7 << 20) + 1, 7 << 20, (7 << 20) - 1, (1 << 23) + 7, 34700000};
-    for (size_t s = 0; s < (quick() ? 2 : sizeof sizes / sizeof *sizes); s++) {
-        for (size_t d = 0; d < (quick() && s == 0 ? 3 : sizeof distributions / sizeof *distributions); d++) {
-            struct sort_case c = {.form = KEYS, .type = UPSWEEP_U32, .n = sizes[s], .key_nbytes = 4, .shift = s + d};
-            c.order.descending = (uint32_t)(s + d) % 2;
-            test_case(c, distributions[d]);
-            c = (struct sort_case){.form = KEYS, .type = UPSWEEP_I64, .n = sizes[s] / 2, .key_nbytes = 8, .order = c.order, .shift = d};
-            if (s > 0 || !quick()) test_case(c, distributions[d]);
-            c = (struct sort_case){.form = KEYS, .type = UPSWEEP_I32, .n = sizes[s], .key_nbytes = 4, .keys_in_place = true};
-            if (d == 0) test_case(c, distributions[d]);
-        }
-    }
-}
-
-/* The same of floats, whose slots are of many sizes: two partitions, and one. */
-static void test_float_slots(upsweep_type type) {
-    static const enum distribution distributions[] = {PROPORTION, BELL, ZEROES, CLOSE, REPEATED, RANDOM, EQUAL};
-    static const uint64_t nbytes[] = {140000004, (28 << 20) + 8, (32 << 20) - 16, 64 << 20, (64 << 20) + 8, 320000008};
-    for (size_t s = 0; s < (quick() ? 2 : sizeof nbytes / sizeof *nbytes); s++) {
-        for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
-            const size_t size = elem_size(type);
-            struct sort_case c = {.form = KEYS, .type = type, .n = nbytes[s] / size, .key_nbytes = size, .shift = s + d};
-            c.order.descending = (uint32_t)(s + d) % 2;
-            c.keys_in_place = d == 1;
-            test_case(c, distributions[d]);
-        }
-    }
-}
-
 /* The same without anything for which CTAs must be resident together. */
 static void test_without_waiting(void) {
     upsweep_context *usual = cuda;
@@ -334,21 +187,14 @@ static void test_without_waiting(void) {
 }
 
 int main(void) {
-    harness_begin(false);
-    if (!backend_wanted("cuda")) {
-        skip("cuda");
-        return harness_end();
-    }
-    CHECK_OK(upsweep_open(&cpu, "cpu"));
-    upsweep_device device = {.size = sizeof device};
-    if (CHECK_OK(upsweep_open(&cuda, "cuda")) && CHECK_OK(upsweep_context_device(cuda, &device))) {
+    upsweep_device device;
+    if (begin_sorts(&device)) {
         row = device.units * UINT64_C(1024);
         static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_F32};
         for (int i = 0; i < 3; i++) {
             test_every_distribution(types[i], 4000, false);
             test_every_distribution(types[i], 70001, false);
             if (!quick()) test_every_distribution(types[i], (1 << 21) + 5, false);
-            if (!quick() && i < 2) test_every_distribution(types[i], (9 << 21) + 3, true);
         }
         test_counting(UPSWEEP_I8, 8193);
         test_counting(UPSWEEP_U16, 8193);
@@ -362,12 +208,7 @@ int main(void) {
         test_gaps();
         test_rows();
         test_indexed();
-        test_slots();
-        test_float_slots(UPSWEEP_F32);
-        test_float_slots(UPSWEEP_F64);
         test_without_waiting();
     }
-    upsweep_close(cuda);
-    upsweep_close(cpu);
-    return harness_end();
+    return end_sorts();
 }

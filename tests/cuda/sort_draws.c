@@ -1,0 +1,102 @@
+/* sort_draws.c: keys to be sorted; see sort_draws.h. */
+#include "sort_draws.h"
+
+#include <math.h>
+#include <string.h>
+
+struct rng rng = {7};
+
+static uint64_t float_bits(double x, unsigned nbits) {
+    const float narrow = (float)x;
+    uint32_t narrow_bits;
+    uint64_t bits;
+    memcpy(&narrow_bits, &narrow, sizeof narrow);
+    memcpy(&bits, &x, sizeof bits);
+    return nbits == 64 ? bits : narrow_bits;
+}
+
+/* Of number i, spread at random. */
+static uint64_t spread_number(uint64_t i, unsigned nbits) {
+    i = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    i = (i ^ i >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (i ^ i >> 32) >> (64 - nbits);
+}
+
+/* In [0, 1). */
+static double draw_proportion(void) { return (double)(rng_next(&rng) >> 11) * 0x1p-53; }
+
+static double draw_bell(void) {
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += draw_proportion();
+    return sum;
+}
+
+/* Bits of which some are those of all keys. */
+static uint64_t masked_key(enum distribution distribution, uint64_t x, unsigned nbits) {
+    const uint64_t all = UINT64_MAX >> (64 - nbits), some = UINT64_C(0x9e3779b97f4a7c15) & all;
+    const uint64_t middle = all >> nbits / 4 & ~(all >> (nbits - nbits / 4));
+    switch (distribution) {
+    case HIGH_SHARED:
+        return x >> nbits / 3 | (some & ~(all >> nbits / 3));
+    case MIDDLE_SHARED:
+        return (x & ~middle) | (some & middle);
+    case LOW_SHARED:
+        return (x & ~(all >> nbits / 2)) | (some & all >> nbits / 2);
+    case HUMP:
+        return rng_below(&rng, 64) ? x : x >> nbits / 2 | (some & ~(all >> nbits / 2));
+    case HALVED:
+        return nbits > 12 ? x & ~(UINT64_C(15) << (nbits - 12)) : x;
+    case SPARSE:
+        return x & UINT64_C(0x9249249249249249);
+    default:
+        return x;
+    }
+}
+
+static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64_t i) {
+    switch (distribution) {
+    case PROPORTION:
+        return float_bits(draw_proportion(), nbits);
+    case BELL:
+        return float_bits(draw_bell(), nbits);
+    case CLOSE:
+        return float_bits(1 + draw_proportion() / 1000, nbits);
+    case STRAYS:
+        if (rng_below(&rng, 500)) return float_bits(draw_proportion(), nbits);
+        return rng_below(&rng, 8) ? rng_next(&rng) : float_bits(rng_below(&rng, 2) ? INFINITY : -INFINITY, nbits);
+    default:
+        return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits);
+    }
+}
+
+uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
+    const uint64_t all = UINT64_MAX >> (64 - nbits), x = rng_next(&rng) & all, some = UINT64_C(0x9e3779b97f4a7c15) & all;
+    switch (distribution) {
+    case SORTED:
+        return all / n * i;
+    case REVERSED:
+        return all / n * (n - 1 - i);
+    case EQUAL:
+        return some;
+    case FEW:
+        return some * rng_below(&rng, 5);
+    case SMALL:
+        return x % 50;
+    case SKEWED:
+        return x >> rng_below(&rng, nbits);
+    case HOT:
+        return rng_below(&rng, 10) ? x >> 8 | some << (nbits - 8) : x;
+    case OUTLIER:
+        return i == n / 3 ? x : some;
+    case REPEATED:
+        return some * (x % 1000) & all;
+    case TWINS:
+        return spread_number(rng_below(&rng, n / 32 + 1), nbits);
+    case LUMP:
+        return rng_below(&rng, 16) ? x : some;
+    case MISFIT:
+        return i == n / 3 ? x : masked_key(SPARSE, x, nbits);
+    default:
+        return distribution >= PROPORTION ? float_key(distribution, nbits, i) & all : masked_key(distribution, x, nbits);
+    }
+}
