@@ -2,8 +2,8 @@
 # gpu_record.sh: which kernels have been verified on a GPU, and when.
 #
 #   gpu_record.sh run BUILD   runs the suite on this machine's GPU, then a reduced one under each tool of compute-sanitizer, and writes
-#                             docs/results/gpu-tests.json with the counts and a digest of the kernel sources; fails if anything failed.
-#                             No program may take longer than GPU_RECORD_SECONDS, 400 if it is not set
+#                             docs/results/gpu-tests.json with the counts and a digest of the kernel sources; fails if anything failed,
+#                             or did not finish: no program may take longer than GPU_RECORD_SECONDS, 400 if it is not set
 #   gpu_record.sh check       compares that digest with the sources of this tree and warns if they have changed since (never fails:
 #                             the machine that asks has no GPU)
 set -u
@@ -24,6 +24,7 @@ check() {
         echo "WARNING: the kernel sources have changed since they were last verified on a GPU ($(field date), $(field device))" >&2
     else
         echo "kernels verified on $(field device), $(field date): $(field passed) passed, $(field failed) failed"
+        [ -z "$(field unfinished)" ] || echo "WARNING: but these did not finish in time, and are not counted: $(field unfinished)" >&2
         for tool in memcheck racecheck initcheck synccheck; do
             [ "$(field $tool)" = 0 ] || echo "WARNING: but $tool reported $(field $tool) (none: it did not finish)" >&2
         done
@@ -35,6 +36,7 @@ check() {
 logs=
 passed=0
 failed=0
+unfinished=
 
 # plan NAME COMMAND: a program that run_planned is to run, beside others, since most of a test is the CPU's work; a kernel that hangs must
 # not hang the record.
@@ -45,13 +47,18 @@ run_planned() {
     rm "$logs/plan"
 }
 
-# add_one NAME: its closing counts; a program that dies before it closes is one failure.
+# add_one NAME: its closing counts; a program that dies before it closes is one failure, but one that was stopped for its time and had
+# not reported any is unfinished.
 add_one() {
     echo "== $1"
     status=$(cat "$logs/$1.status")
     closing=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$logs/$1" | tail -n 1)
     grep -v ' passed, ' "$logs/$1" | tail -n 15
     echo "   ${closing:-died with status $status}"
+    if [ "$status" -eq 124 ] && ! grep -q '^    in: ' "$logs/$1"; then
+        unfinished="$unfinished${unfinished:+ }$1"
+        return
+    fi
     passed=$((passed + $(echo "${closing:-0 passed}" | cut -d ' ' -f 1)))
     failed=$((failed + $(echo "${closing:-0 passed, 1 failed}" | cut -d ' ' -f 3)))
     [ "$status" -eq 0 ] || [ -z "$closing" ] || [ "$(echo "$closing" | cut -d ' ' -f 3)" -gt 0 ] || failed=$((failed + 1))
@@ -99,6 +106,7 @@ run() {
   "date": "$(date -u +%Y-%m-%d)",
   "passed": $passed,
   "failed": $failed,
+  "unfinished": "$unfinished",
   "memcheck": $memcheck,
   "racecheck": $racecheck,
   "initcheck": $initcheck,
@@ -108,7 +116,7 @@ run() {
 JSON
     cat "$record"
     echo "$passed passed, $failed failed"
-    [ "$failed" -eq 0 ] && [ "$memcheck$racecheck$initcheck$synccheck" = 0000 ]
+    [ "$failed" -eq 0 ] && [ -z "$unfinished" ] && [ "$memcheck$racecheck$initcheck$synccheck" = 0000 ]
 }
 
 case ${1:-} in
