@@ -45,14 +45,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
                               QUEUED = STAGES - SLOTS - 1;
     struct Queue : RingQueue<WORK_NBYTES, QUEUED> {
-        unsigned expecting = 0, patience = 0, mending = 0, pairing = 0; /* count_utf16() */
+        unsigned expecting = 0, patience = 0, mending = 0; /* count_utf16() */
         using RingQueue<WORK_NBYTES, QUEUED>::RingQueue;
     };
     static constexpr bool LEAVES = true, CONVERTS = true;
     static_assert(WORK_NBYTES >= RING_QUEUE_FIRST + RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits");
     static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
-    enum { PATIENT = 15, EXPECTED = 8, PAIRED = 2 };
+    enum { PATIENT = 15, EXPECTED = 8 };
     enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, SOME_REMOVED, ANY };
     struct Local {
         Utf8Runs x;
@@ -223,21 +223,10 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return count_up_to_2<8>(x);
     }
 
-    /* Replaces or removes surrogates that are in no pairs. Asks first whether all are, and if not, not so of the next PAIRED chunks. */
-    static __device__ __forceinline__ uint32_t mend(const Args &args, const uint4 *chunk, Local &local, unsigned &pairing, int lane) {
-        if (pairing == 0) {
-            const uint32_t number = mend_lone_surrogates(local.x, local.around, !args.replace, lane);
-            if (!__any_sync(ALL_LANES, number == UINT32_MAX)) return number;
-            load_runs(args, chunk, local.x, lane);
-        }
-        pairing = pairing == 0 ? PAIRED : pairing - 1;
-        return mend_surrogates(local.x, local.around, !args.replace, lane);
-    }
-
     /* With surrogates that may be in no pairs. */
     static __device__ __forceinline__ Value count_mended(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                          int lane) {
-        const uint32_t number = mend(args, chunk, local, queue.pairing, lane);
+        const uint32_t number = mend_surrogates(local.x, chunk, args.swap, local.around, !args.replace, lane);
         const bool some = __any_sync(ALL_LANES, number != 0);
         unsigned length[2];
         queue.mending = some ? EXPECTED : queue.mending - 1;
@@ -252,7 +241,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     }
 
     /* From UTF-16. For so many chunks more it is not asked, as one has shown: expecting: whether there are surrogates, which is taken for
-     * granted longer each time; mending: whether all are in pairs; pairing: whether none is. */
+     * granted longer each time; mending: whether all are in pairs. */
     static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                         int lane) {
         Utf8Runs &x = local.x;

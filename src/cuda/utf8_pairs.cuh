@@ -72,6 +72,9 @@ static __device__ __forceinline__ uint32_t marks_up_to_3(uint32_t is_2, uint32_t
 /* Of units that are left out: as if they had no byte. */
 #define MARKS_OF_NONE 0x01000100u
 
+/* Of halves of surrogate pairs. */
+#define MARKS_OF_SURROGATES 0x00FF00FFu
+
 static __device__ __forceinline__ unsigned length_up_to_3(uint32_t marks, unsigned sum) {
     return (unsigned)__dp4a((int)marks, (int)MINUS_ALL, (int)sum);
 }

@@ -118,12 +118,6 @@ static __device__ __forceinline__ void words_before(uint32_t (&before)[2], const
     before[0] = lane == 0 ? around << 16 : left[0];
     before[1] = lane == 0 ? left[0] : left[1];
 }
-static __device__ __forceinline__ void words_behind(uint32_t (&behind)[2], const Utf8Runs &x, uint32_t around, int lane) {
-    const uint32_t right[2] = {__shfl_sync(ALL_LANES, x.word[0][0], (lane + 1) % 32),
-                               __shfl_sync(ALL_LANES, x.word[1][0], (lane + 1) % 32)};
-    behind[0] = lane == 31 ? right[1] : right[0];
-    behind[1] = lane == 31 ? around : right[1];
-}
 
 struct Utf8Surrogates {
     bool in_pairs; /* as far as this lane sees: that a high one at its end is so is for the next lane to see */
@@ -156,62 +150,63 @@ static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, 
     return {(odd & 0x80008000) == 0 && !open_end, (of_3 & 0x80008000) != 0};
 }
 
-/* Bits 15 and 31: of low surrogates. */
-static __device__ __forceinline__ uint32_t lows_of(uint32_t past, uint32_t one) { return no_highs(past, one) & ~no_surrogates(past, one); }
-
-/* If no surrogate is in a pair: puts U+FFFD in the place of all, or, if they are to be removed, nothing, by their marks. That asks much
- * less. Returns how many there are; or UINT32_MAX if some are in pairs, as far as this lane sees: then words and marks mean nothing. */
-static __device__ __forceinline__ uint32_t mend_lone_surrogates(Utf8Runs &x, uint32_t around, bool removes, int lane) {
+/* Puts U+FFFD in the place of all surrogates, or, if they are to be removed, nothing, by their marks. Returns how many there are. low: of
+ * each run, the second halves of pairs: bits 8 to 15 first units of its words, bits 24 to 31 second ones. before: the words before the
+ * runs. */
+static __device__ __forceinline__ uint32_t mend_all(Utf8Runs &x, uint32_t (&low)[2], const uint32_t (&before)[2], bool removes) {
     const uint32_t one = opaque_one(), most = in_a_register(0x7FFF7FFF, one), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
-    uint32_t before[2], pairs = 0, number = 4 * UTF8_RUN_WORDS;
-    words_before(before, x, around, lane);
-#pragma unroll
-    for (int r = 0; r < 2; r++) before[r] = no_highs(from_d800(before[r], most), one);
-    const bool open_end = lane == 31 && is_high_surrogate(x.word[1][7] >> 16) && is_low_surrogate(around);
+    uint32_t no_high_before[2] = {no_highs(from_d800(before[0], most), one), no_highs(from_d800(before[1], most), one)};
+    uint32_t number = 4 * UTF8_RUN_WORDS;
+    low[0] = low[1] = 0;
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         uint32_t &word = x.word[i % 2][i / 2];
         const uint32_t past = from_d800(word, most), no_high = no_highs(past, one), neither = no_surrogates(past, one);
-        const uint32_t good = spread(neither);
-        pairs |= no_high & ~neither & ~of_units_before(before[i % 2], no_high);
+        const uint32_t good = spread(neither), behind_high = no_high & ~neither & ~of_units_before(no_high_before[i % 2], no_high);
+        low[i % 2] = and_or(behind_high, 0x80008000, low[i % 2] >> 1);
         word = choose(good, word, 0xFFFDFFFD);
         const uint32_t unit = up_to_7fff(word);
         x.marks[i % 2][i / 2] = choose(good, marks_up_to_3(at_least(unit, 0x80, one), at_least(unit, 0x800, one)), marks_of_bad);
         number = (uint32_t)__dp4a((int)good, 0x00010001, (int)number);
-        before[i % 2] = no_high;
+        no_high_before[i % 2] = no_high;
     }
-    return (pairs & 0x80008000) != 0 || open_end ? UINT32_MAX : number;
+    return number;
 }
 
-/* The same, whether or not they are. Of those that are in no pairs, U+FFFD is put in the place, or, if they are to be removed, nothing, by
- * their marks. Returns how many there are. */
-static __device__ __forceinline__ uint32_t mend_surrogates(Utf8Runs &x, uint32_t around, bool removes, int lane) {
-    const uint32_t one = opaque_one(), most = in_a_register(0x7FFF7FFF, one), marks_of_bad = removes ? MARKS_OF_NONE : 0xFFFFFFFF;
-    uint32_t before[2], behind[2], lows[2], number = 0;
-    words_before(before, x, around, lane);
-    words_behind(behind, x, around, lane);
+/* And then codes in the place of those that are in pairs. words: this lane's in the chunk, as they were; behind: low, of the runs behind.
+ * Returns how many there are. */
+static __device__ __forceinline__ uint32_t put_pairs_back(Utf8Runs &x, const uint32_t *words, bool swap, const uint32_t (&low)[2],
+                                                          const uint32_t (&before)[2], const uint32_t (&behind)[2]) {
+    const uint32_t one = opaque_one(), most = in_a_register(0x7FFF7FFF, one), order = swap ? 0x2301 : 0x3210;
+    uint32_t both[2];
 #pragma unroll
-    for (int r = 0; r < 2; r++) {
-        before[r] = from_d800(before[r], most);
-        lows[r] = lows_of(from_d800(x.word[r][0], most), one);
-    }
+    for (int r = 0; r < 2; r++) both[r] = low[r] | low[r] >> 16 | (low[r] & 0xFE00) << 15 | (behind[r] & 0x100) << 23;
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         const int r = i % 2, j = i / 2;
-        uint32_t &word = x.word[r][j];
-        const uint32_t unit = up_to_7fff(word), past = from_d800(word, most), past_before = of_units_before(before[r], past);
-        const uint32_t no_high = no_highs(past, one), neither = no_surrogates(past, one), no_high_before = no_highs(past_before, one);
-        const uint32_t next_lows = lows_of(from_d800(j < 7 ? x.word[r][j < 7 ? j + 1 : 7] : behind[r], most), one);
-        const uint32_t odd_low = no_high_before & ~neither, bad = spread(choose(no_high, odd_low, ~of_units_behind(lows[r], next_lows)));
-        const uint32_t marks = marks_up_to_3(at_least(unit, 0x80, one), at_least(unit, 0x800, one) & neither);
-        word = choose(spread(lows[r] & ~no_high_before), codes_of_lows(past, past_before, one), word);
-        word = choose(bad, 0xFFFDFFFD, choose(spread(no_high), word, codes_of_highs(past)));
-        x.marks[r][j] = choose(bad, marks_of_bad, marks);
-        number = (uint32_t)__dp4a((int)bad, 0x00FF00FF, (int)number);
-        before[r] = past;
-        lows[r] = next_lows;
+        if ((both[r] & 0x01000100u << j) == 0) continue;
+        const uint32_t *const word = words + 32 * UTF8_RUN_WORDS * r + j;
+        const uint32_t past = from_d800(__byte_perm(word[0], 0, order), most);
+        const uint32_t past_before = from_d800(j > 0 ? __byte_perm(word[-1], 0, order) : before[r], most);
+        const uint32_t lows = codes_of_lows(past, of_units_before(past_before, past), one), mask = spread(both[r] << (7 - j));
+        x.word[r][j] = choose(mask, choose(spread(low[r] << (7 - j)), lows, codes_of_highs(past)), x.word[r][j]);
+        x.marks[r][j] = choose(mask, MARKS_OF_SURROGATES, x.marks[r][j]);
     }
-    return number;
+    return (uint32_t)(__popc(both[0]) + __popc(both[1]));
+}
+
+/* Replaces or removes surrogates that are in no pairs, and puts codes in the place of the others. Where some are in no pairs most are, so
+ * first all are taken for such. Returns how many are. */
+static __device__ __forceinline__ uint32_t mend_surrogates(Utf8Runs &x, const uint4 *chunk, bool swap, uint32_t around, bool removes,
+                                                           int lane) {
+    const bool open_end = lane == 31 && is_high_surrogate(x.word[1][7] >> 16) && is_low_surrogate(around);
+    uint32_t before[2], low[2];
+    words_before(before, x, around, lane);
+    const uint32_t number = mend_all(x, low, before, removes);
+    if (!__any_sync(ALL_LANES, (low[0] | low[1]) != 0 || open_end)) return number;
+    const uint32_t right[2] = {__shfl_sync(ALL_LANES, low[0], (lane + 1) % 32), __shfl_sync(ALL_LANES, low[1], (lane + 1) % 32)};
+    const uint32_t behind[2] = {lane == 31 ? right[1] : right[0], lane == 31 ? open_end * 0x100u : right[1]};
+    return number - put_pairs_back(x, (const uint32_t *)chunk + UTF8_RUN_WORDS * lane, swap, low, before, behind);
 }
 
 /* ---- code points of up to 10FFFF --------------------------------------------------------------------------------------------- */
