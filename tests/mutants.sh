@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_splitters*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -118,6 +118,8 @@ mutant full sort src/cpu/sort_part_tmpl.h 's/= low - to <= FN(turn);/= low - to 
 mutant quick sort src/cpu/sort_few_tmpl.h 's/if (i == SORT_FEW_VALUES) return false;/if (i == SORT_FEW_VALUES) return true;/' 'AVX-512: keys of a value too many are lost'
 mutant full sort src/cpu/sort_few_tmpl.h 's/return at == n || FN(count_turn)/return true || FN(count_turn)/' 'AVX-512: the last keys of few values are not counted'
 mutant full sort src/cpu/sort_few_tmpl.h 's/(end + nequal, n - nequal, /(end + nequal, (n - nequal) \& ~1u, /' 'AVX-512: the last of equal keys is not written'
+mutant full sort src/cpu/sort_splitters.c 's/const uint32_t bits = least == greatest/const uint32_t bits = least + 1 >= greatest/' 'AVX-512: buckets of two keys between splitters stay in disorder'
+mutant full sort src/cpu/sort_splitters_tmpl.h 's/+ FN(row) - 1\]/+ FN(row) - 2]/' 'AVX-512: a key above the last but one splitter of a row goes to the next row'
 mutant full sort src/cpu/sort_tmpl.h 's/(stays \&\& !alike)/(stays \&\& alike)/' 'equal keys change places with their values'
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 

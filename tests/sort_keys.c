@@ -7,9 +7,9 @@
 #include "harness.h"
 #include "oracle.h"
 
-const char *const distribution_names[DISTRIBUTIONS] = {"random",        "sorted",  "reversed",        "all equal",   "few distinct",
-                                                       "shared digits", "special", "skewed",          "one outlier", "even",
-                                                       "even, one NaN", "repeats", "falling, repeats"};
+const char *const distribution_names[DISTRIBUTIONS] = {"random",        "sorted",  "reversed",         "all equal",   "few distinct",
+                                                       "shared digits", "special", "skewed",           "one outlier", "even",
+                                                       "even, one NaN", "repeats", "falling, repeats", "heavy"};
 
 /* Extremes; for floats NaNs of both signs, infinities, zeros of both signs. */
 static uint64_t special_key(upsweep_type type, uint64_t pick) {
@@ -47,6 +47,9 @@ static uint64_t make_key(struct rng *rng, upsweep_type type, enum distribution d
         return UINT64_C(0x9e3779b97f4a7c15) * rng_below(rng, n / 3 + 1);
     case FALLING_REPEATS:
         return make_key(rng, type, SORTED, (n - 1 - i) / 3 * 3, n);
+    case HEAVY: /* some keys that are there often, the least and the greatest of all among them, and others between */
+        return rng_below(rng, 2) ? rng_next(rng)
+                                 : UINT64_C(0x9e3779b97f4a7c15) * rng_below(rng, 100) | (rng_below(rng, 40) ? 0 : UINT64_MAX);
     default:
         return rng_next(rng);
     }

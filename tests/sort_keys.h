@@ -18,6 +18,7 @@ enum distribution {
     EVEN_WITH_NAN,
     REPEATS,
     FALLING_REPEATS,
+    HEAVY,
     DISTRIBUTIONS
 };
 

@@ -350,6 +350,17 @@ static void test_big_low_memory(void) {
     }
 }
 
+/* Pairs that are split between splitters: more than fit L2. */
+static void test_skewed_pairs(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64, UPSWEEP_F32, UPSWEEP_I64};
+    static const enum distribution distributions[] = {HEAVY, SKEWED, SPECIAL, FEW_DISTINCT, OUTLIER};
+    for (unsigned i = 0; i < (quick() ? 10 : 30); i++) {
+        struct sort_case c = variant((enum form)(PAIRS + i % 4), types[i % 6], i % 3 ? 71000 + i : 260000 + i, i);
+        c.value_nbytes = i / 6 % 2 ? 8 : 4;
+        check_made(&c, distributions[i % 5]);
+    }
+}
+
 /* Arrays too large for the caches, which may be written past them. */
 static void test_beyond_caches(void) {
     struct sort_case c = variant(KEYS, UPSWEEP_U32, 4400001, 4);
@@ -372,6 +383,7 @@ int main(void) {
     test_bit_ranges();
     test_value_sizes();
     test_big();
+    test_skewed_pairs();
     test_big_low_memory();
     test_beyond_caches();
     return harness_end();

@@ -7,6 +7,8 @@
  *     logs  [ 3 4 | 1 0 | 9 7 ][ 2 | 8 6 | 5 ]   buckets, a list of blocks in each log, are handed to threads by a counter
  *     out   [ 0 1 2 | 3 4 5 | 6 7 8 9 ]        leaf: one or two more digits within L2, then groups of a few keys
  *
+ * Pairs whose keys a sample shows to be skewed or to repeat are split between splitters instead, with AVX-512 (sort_splitters.c).
+ *
  * A bucket too large for L2 is brought together in the output, and when all leaves are done it is split again from there, through the same
  * logs: by all threads if it would keep the others waiting, else by one. Splits and leaves keep the order of equal keys, so the result
  * is one and the same however the work is cut; that a sort is in place makes no difference.
@@ -203,19 +205,16 @@ static void gather_values(upsweep_context *ctx, const struct sort_args *args, co
     sort_gather_values(ctx, &gather, tasks_for(ctx, args->n));
 }
 
-/* The networks for pairs; NULL if there are none, or if a sample says that keys are skewed: they would be counted in vain. together: a
- * quarter would be in one bucket of a split, too. */
-static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image,
-                                           size_t key_nbytes, size_t moved_nbytes, bool *together) {
+/* What sorts a sample of the keys of pairs. */
+static struct sorter sampler_for(upsweep_context *ctx, const struct sort_image *image, size_t key_nbytes) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
-    sort_pair_buckets *const buckets = sort_pair_buckets_of(isa, key_nbytes, moved_nbytes);
-    const struct sorter keys_alone = {
-        .kernel = sort_kernel_of(isa, key_nbytes, 0), .vector = sort_vector_of(isa, key_nbytes), .image = *image};
-    const struct sort_arrays from = {(unsigned char *)args->keys_in, NULL};
-    *together = false;
-    if (buckets == NULL || args->lo_bit != 0 || args->hi_bit != 8 * key_nbytes) return NULL;
-    if (args->n < SORT_PAIRS_SAMPLED) return buckets;
-    return sort_pairs_are_skewed(&keys_alone, &from, args->n, together) ? NULL : buckets;
+    return (struct sorter){.kernel = sort_kernel_of(isa, key_nbytes, 0), .vector = sort_vector_of(isa, key_nbytes), .image = *image};
+}
+
+/* The networks for pairs, by all bits of their keys; NULL if there are none. */
+static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct sort_args *args, size_t key_nbytes, size_t moved_nbytes) {
+    const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes;
+    return whole_keys ? sort_pair_buckets_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes) : NULL;
 }
 
 static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
@@ -225,8 +224,11 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     const size_t moved_nbytes = gathers ? index_nbytes(args->n) : args->value_nbytes;
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && moved_nbytes == 0;
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
-    bool together;
-    sort_pair_buckets *const pair_buckets = pair_buckets_for(ctx, args, image, key_nbytes, moved_nbytes, &together);
+    sort_pair_buckets *pair_buckets = pair_buckets_for(ctx, args, key_nbytes, moved_nbytes);
+    const struct sorter sampler = sampler_for(ctx, image, key_nbytes);
+    const bool skewed = pair_buckets != NULL && args->n >= SORT_PAIRS_SAMPLED && sort_pairs_are_skewed(&sampler, args->keys_in, args->n);
+    const bool by_splitters = skewed && args->n > kernel->leaf_items;
+    if (skewed && !by_splitters) pair_buckets = NULL; /* they would be counted in vain */
     const struct sorter s = {
         .ctx = ctx,
         .kernel = kernel,
@@ -236,7 +238,7 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
         .in = {(unsigned char *)args->keys_in, gathers ? NULL : (unsigned char *)args->values_in},
         .out = {argsort ? scratch + plan.argsort_keys : args->keys_out, gathers ? scratch + plan.indices : args->values_out},
         .leaf_items = moved_nbytes == 0 || pair_buckets != NULL ? plan.leaf_items : kernel->leaf_items,
-        .splits_widely = together && image->when_negative == 0 && kernel->item_nbytes <= SORT_WIDE_ITEM_NBYTES,
+        .sampler = by_splitters ? &sampler : NULL,
         .benches = scratch + plan.benches,
         .bench_nbytes = plan.bench_nbytes,
         .tables = scratch + plan.tables,

@@ -18,9 +18,10 @@
 #define SORT_SPLIT_BEST_BITS 8u
 #define SORT_SPLIT_MAX_BITS  10u
 #define SORT_SPLIT_LEVELS    12u
-/* Pairs a quarter of which a narrow split would leave together are split by the widest digit, if they are no larger than this, and no
- * floats: those took a tenth longer so from 2^22 on. (Zen 4, 2026-11.) */
-#define SORT_WIDE_ITEM_NBYTES 8u
+/* Buckets of a split by splitters: 16 rows of 16. */
+#define SORT_SPLITTERS 256u
+/* Keys of the largest sample. */
+#define SORT_SAMPLE_MAX 1024u
 /* A block of a log: whole lines, enough of them that the end of one is seldom met. */
 #define SORT_BLOCK_MIN_NBYTES 256u
 /* Digits of a leaf: its open lines are in L2, its tables in L1. */
@@ -111,6 +112,17 @@ struct sort_log {
     uint64_t counts[1u << SORT_SPLIT_MAX_BITS];                                 /* [buckets] items */
 };
 
+/* Buckets of images, each from where the one before ends, or 0, to its greatest one. */
+struct sort_splitters {
+    /* buckets[i]: of key i of n raw keys; there is room for n rounded up to a multiple of 64. */
+    void (*find)(int32_t *buckets, const void *keys, uint32_t n, const struct sort_image *image, const struct sort_splitters *splitters);
+    _Alignas(SORT_LINE_NBYTES) unsigned char greatest[SORT_SPLITTERS * sizeof(uint64_t)]; /* as keys; behind the last: of all that may be */
+    unsigned char lasts[SORT_SPLITTERS / 16 * sizeof(uint64_t)];                          /* every 16th of these */
+    uint32_t index_bits;                                                                  /* of a bucket's number */
+    uint8_t bits[SORT_SPLITTERS];   /* of the images in a bucket the lowest so many may differ */
+    uint16_t share[SORT_SPLITTERS]; /* of all that agree in the others, it can have so many 256ths, side by side */
+};
+
 /* The private memory of one task, in the context's scratch. */
 struct sort_bench {
     uint32_t low[1u << SORT_LEAF_BITS], high[1u << SORT_LEAF_BITS]; /* leaf: counts of its digits, then where their buckets end */
@@ -118,6 +130,7 @@ struct sort_bench {
     uint64_t varying;                                               /* split: the bits in which this task's keys differ */
     uint64_t bounds[SORT_SPLIT_LEVELS][(1u << SORT_SPLIT_MAX_BITS) + 1]; /* split: the buckets of each level of recursion */
     struct sort_log log;
+    struct sort_splitters splitters;
     _Alignas(SORT_LINE_NBYTES) unsigned char area[]; /* of the largest leaf; if there are splits, SORT_AREA_NBYTES */
 };
 
@@ -127,14 +140,15 @@ struct sort_line {
     double from, scale, last;
 };
 
-/* One pass that splits a range of `from` by the digit (image >> shift) % 2^bits, or by line, into the log. */
+/* One pass that splits a range of `from` by the digit (image >> shift) % 2^bits, by line, or by splitters, into the log. */
 struct sort_split {
     struct sort_arrays from;
     struct sort_image image;
     uint32_t shift, bits;
     bool by_line;
     struct sort_line line;
-    bool stream; /* too large for the caches: write past them */
+    const struct sort_splitters *splitters; /* or NULL */
+    bool stream;                            /* too large for the caches: write past them */
 };
 
 /* What a leaf reads: items [begin, begin + n) of arrays, or, if nlogs > 0, bucket `bucket` of the logs of that many benches. */
@@ -168,6 +182,8 @@ struct sort_vector {
     /* Sorts n raw keys if they have few different values; false if they have more: of `to`, if it is not `from`, a part may have been
      * written then. */
     bool (*few)(void *to, const void *from, uint64_t n, const struct sort_image *image);
+    /* Sets what `find` of struct sort_splitters needs, and that. */
+    void (*take_splitters)(struct sort_splitters *splitters, const uint64_t greatest[SORT_SPLITTERS]);
 };
 
 /* The same for pairs, stably: sorts nbuckets buckets of items in area, images as keys, and writes them, raw, to [begin, ...) of `to`.
@@ -189,6 +205,7 @@ struct sort_leaf {
     uint64_t area_nbytes;
     uint32_t *table; /* [table_items] for counts, with vector code */
     uint64_t table_items;
+    uint32_t share;                   /* as in struct sort_splitters; 0: the leaf is not between splitters */
     bool by_line;                     /* keys are floats that may be spread by value */
     const struct sort_vector *vector; /* keys alone; or NULL */
     sort_pair_buckets *pair_buckets;  /* keys with values; or NULL */
@@ -260,9 +277,9 @@ struct sorter {
     unsigned char *benches, *tables, *logs, *logs_next; /* [ntasks] each, at these distances: */
     uint64_t bench_nbytes, table_nbytes, log_nbytes, log_next_nbytes;
     uint32_t ntasks;
-    bool splits_widely;   /* a narrow digit would leave many items together, to be split again */
-    uint64_t slots_items; /* by halves, if the keys are even: parts of up to so many are sorted in slots; else 0 */
-    bool by_line;         /* there: they are floats that lie evenly by value */
+    const struct sorter *sampler; /* skewed pairs, which are split by splitters: what sorts a sample of their keys; else NULL */
+    uint64_t slots_items;         /* by halves, if the keys are even: parts of up to so many are sorted in slots; else 0 */
+    bool by_line;                 /* there: they are floats that lie evenly by value */
 };
 
 /* Sorts in [n] by bits [lo, hi) into out (sort_run.c). */
@@ -290,8 +307,12 @@ struct sort_median sort_median_of(const struct sorter *s, const unsigned char *k
 bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n);
 /* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
-/* Would the networks count pairs with these keys in vain? together: a quarter would be in one bucket of a split, too. s: of keys alone. */
-bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n, bool *together);
+/* Would the networks count n pairs with these keys in vain? s: of keys alone, here and below. */
+bool sort_pairs_are_skewed(const struct sorter *s, const unsigned char *keys, uint64_t n);
+/* The images of up to SORT_SAMPLE_MAX of n keys, in order. */
+void sort_sample_of(const struct sorter *s, const unsigned char *keys, uint64_t n, uint64_t *images, uint32_t nkeys);
+/* Splitters between which n keys are evenly spread, however they lie (sort_splitters.c). */
+void sort_find_splitters(const struct sorter *s, const unsigned char *keys, uint64_t n, struct sort_splitters *splitters);
 
 /* to[i] = from[indices[i]] for values of any size (sort_gather.c). */
 struct sort_gather {

@@ -122,8 +122,11 @@ static void FN(spread_out)(const struct sort_leaf *leaf, uint32_t shift, uint32_
 }
 
 static void FN(copy_out)(const struct sort_leaf *leaf, uint32_t from, uint32_t until) {
+    const struct sort_arrays to = leaf->to;
+    const struct sort_image image = leaf->image;
     const FN(item) *area = (const FN(item) *)(const void *)leaf->area;
-    for (uint32_t i = from; i < until; i++) FN(store)(&leaf->to, &leaf->image, leaf->begin + i, area[i]);
+    const uint64_t begin = leaf->begin;
+    for (uint32_t i = from; i < until; i++) FN(store)(&to, &image, begin + i, area[i]);
 }
 
 /* The source as it is, to `to`, which may be where it lies. */
@@ -211,18 +214,23 @@ static void FN(finish_pairs)(const struct sort_leaf *leaf, const uint32_t *bound
     }
 }
 
-/* Pairs sorted whole, whose keys differ in bits `varying` at most. False, with nothing written, if there is no room for the counts, if tags
- * have no room for places, or if most buckets would be long: two digits are quicker then. */
-static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying) {
-    const struct sort_digits digits = sort_network_digits(varying, leaf->source.n);
+/* Pairs sorted whole, whose keys differ in bits `varying` at most, and have so many 256ths of what these can be. False, with nothing
+ * written, if there is no room for the counts, if tags have no room for places, or if most buckets would be long: two digits are quicker
+ * then, but not if the leaf was cut at keys of a sample, as its long buckets are of equal keys. */
+static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying, uint32_t share) {
+    const struct sort_digits digits = sort_network_digits(varying, leaf->source.n * UINT64_C(256) / share);
     const uint32_t nbuckets = 1u << digits.high_bits;
     uint32_t *bounds = leaf->table;
     if (leaf->table_items < nbuckets + 1 || digits.high_shift + SORT_PAIRS_PLACE_BITS > 64) return false;
     bounds[0] = 0;
     FN(count_source)(leaf, &digits, NULL, bounds + 1);
-    if (sort_sum_counts(bounds + 1, nbuckets, SORT_NETWORK_KEYS) > leaf->source.n / 2) return false;
+    const uint32_t nlong = sort_sum_counts(bounds + 1, nbuckets, SORT_NETWORK_KEYS);
+    if (nlong > leaf->source.n / 2 && leaf->share == 0 && digits.high_shift > 0) return false;
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
-    FN(finish_pairs)(leaf, bounds, nbuckets, digits.high_shift);
+    if (digits.high_shift == 0)
+        FN(copy_out)(leaf, 0, leaf->source.n); /* no bits are left */
+    else
+        FN(finish_pairs)(leaf, bounds, nbuckets, digits.high_shift);
     return true;
 }
 #endif
@@ -257,16 +265,17 @@ static void FN(leaf)(const struct sort_leaf *leaf, uint32_t lo, uint32_t hi) {
 #endif
 #ifdef VALUE
     const bool networks = leaf->pair_buckets != NULL && n >= SORT_PAIRS_MIN;
+    const uint32_t share = leaf->share > 0 ? leaf->share : 256;
     /* The keys of a bucket are seldom alike in more than its digit: that they are not is seen soon enough. */
-    if (networks && in_log && FN(leaf_by_networks)(leaf, mask)) return;
+    if (networks && in_log && mask != 0 && FN(leaf_by_networks)(leaf, mask, share)) return;
 #endif
-    const uint64_t varying = FN(source_varying)(leaf) & mask;
+    const uint64_t varying = mask == 0 ? 0 : FN(source_varying)(leaf) & mask;
     if (varying == 0) {
         FN(copy_source)(leaf);
         return;
     }
 #ifdef VALUE
-    if (networks && !(in_log && sort_bit_top(varying) == hi) && FN(leaf_by_networks)(leaf, varying)) return;
+    if (networks && !(in_log && sort_bit_top(varying) == hi) && FN(leaf_by_networks)(leaf, varying, 256)) return;
 #endif
     FN(leaf_by_digits)(leaf, varying, lo, mask);
 }

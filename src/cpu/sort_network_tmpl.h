@@ -203,7 +203,9 @@ TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const 
 
 #include "sort_few_tmpl.h"
 
-static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_slots), FN(part), FN(sort_few_values)};
+#include "sort_splitters_tmpl.h"
+
+static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_slots), FN(part), FN(sort_few_values), FN(take_splitters)};
 
 #undef KEY
 #undef FN

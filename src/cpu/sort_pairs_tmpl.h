@@ -81,6 +81,18 @@ TARGET ALWAYS_INLINE void FN(arrange)(__m512i keys[2], __m512i values[2], const 
     if (sizeof(KEY) == 8) keys[1] = OF_KEY(unconvert)(keys[1], image);
 }
 
+/* Writes n items of a bucket in the order of their tags. */
+TARGET static void FN(store_by_tags)(unsigned char *keys_to, unsigned char *values_to, const FN(item) * bucket, const uint64_t *tags,
+                                     uint32_t n, struct sort_image image) {
+    for (uint32_t i = 0; i < n; i++) {
+        const FN(item) item = bucket[tags[i] % SORT_PAIRS_MAX];
+        const KEY flipped = (KEY)(item.key ^ (KEY)image.flip), negative = (KEY)(0u - (flipped >> (sizeof(KEY) * 8 - 1)));
+        const KEY raw = (KEY)(flipped ^ (negative & (KEY)image.when_negative));
+        memcpy(keys_to + i * sizeof raw, &raw, sizeof raw);
+        memcpy(values_to + i * sizeof item.value, &item.value, sizeof item.value);
+    }
+}
+
 /* Sorts those of LANES buckets that are longer than the network. Is one longer than SORT_PAIRS_MAX? It stays as it is. */
 TARGET static bool FN(sort_long)(const struct sort_arrays *to, uint64_t begin, const FN(item) * from, const uint32_t *bounds,
                                  const struct sort_image *image) {
@@ -92,16 +104,14 @@ TARGET static bool FN(sort_long)(const struct sort_arrays *to, uint64_t begin, c
         const uint32_t n = bounds[d + 1] - bounds[d];
         any_longer |= n > SORT_PAIRS_MAX;
         if (n <= SORT_NETWORK_KEYS || n > SORT_PAIRS_MAX) continue;
-        for (uint32_t i = 0; i < n; i++) tags[i] = (uint64_t)bucket[i].key << SORT_PAIRS_PLACE_BITS | i;
-        sort_images_u64(tags, tags, n, &none);
+        KEY varying = 0;
         for (uint32_t i = 0; i < n; i++) {
-            const FN(item) item = bucket[tags[i] % SORT_PAIRS_MAX];
-            const uint64_t at = begin + bounds[d] + i;
-            const KEY flipped = (KEY)(item.key ^ (KEY)image->flip), negative = (KEY)(0u - (flipped >> (sizeof(KEY) * 8 - 1)));
-            const KEY raw = (KEY)(flipped ^ (negative & (KEY)image->when_negative));
-            memcpy(to->keys + at * sizeof raw, &raw, sizeof raw);
-            memcpy(to->values + at * sizeof item.value, &item.value, sizeof item.value);
+            tags[i] = (uint64_t)bucket[i].key << SORT_PAIRS_PLACE_BITS | i;
+            varying |= bucket[i].key ^ bucket[0].key;
         }
+        if (varying != 0) sort_images_u64(tags, tags, n, &none);
+        const uint64_t at = begin + bounds[d];
+        FN(store_by_tags)(to->keys + at * sizeof(KEY), to->values + at * sizeof(VALUE), bucket, tags, n, *image);
     }
     return any_longer;
 }

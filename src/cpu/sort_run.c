@@ -11,7 +11,9 @@
 struct bucket {
     uint64_t begin, end;
     uint32_t lo, hi, level;
-    struct sort_spreads spreads; /* once it has been looked at */
+    uint32_t share;                         /* as in struct sort_leaf */
+    struct sort_spreads spreads;            /* once it has been looked at */
+    const struct sort_splitters *splitters; /* its place is between two of these; or NULL */
 };
 
 static struct sort_bench *bench_of(const struct sorter *s, uint32_t task) { return (void *)(s->benches + task * s->bench_nbytes); }
@@ -29,6 +31,7 @@ static void sort_leaf(const struct sorter *s, const struct bucket *b, const stru
                                    .area_nbytes = s->bench_nbytes - sizeof *bench,
                                    .table = (uint32_t *)(void *)(s->tables + task * s->table_nbytes),
                                    .table_items = s->table_nbytes / sizeof(uint32_t),
+                                   .share = b->share,
                                    .by_line = b->spreads.by_line != SORT_SKEWED,
                                    .vector = s->vector,
                                    .pair_buckets = s->pair_buckets,
@@ -46,6 +49,9 @@ struct split_job {
     uint32_t first_bench, ntasks;
     atomic_uint orders; /* bit 1 << o: a chunk is in enum sort_order o */
 };
+
+/* Only the input: what is too large then goes by digits, each of which leaves fewer bits. */
+static bool goes_by_splitters(const struct sorter *s, const struct bucket *b) { return b->level == 0 && s->sampler != NULL; }
 
 static void run_tasks(struct split_job *job, void (*task)(void *, uint32_t)) {
     if (job->ntasks == 1)
@@ -129,7 +135,6 @@ static void size_blocks(const struct split_job *job) {
 
 /* Enough for leaves in L2, but no more than a split does best, if larger leaves are possible. */
 static uint32_t split_bits(const struct sorter *s, uint64_t n) {
-    if (s->splits_widely) return SORT_SPLIT_MAX_BITS;
     uint32_t bits = sort_bit_top(n / (s->kernel->leaf_items / 2) | 1);
     if (bits > SORT_SPLIT_BEST_BITS) bits = sort_bit_top(n / (s->leaf_items / 4 * 3) | 1);
     if (bits < SORT_SPLIT_BEST_BITS && n >> SORT_SPLIT_BEST_BITS > s->kernel->leaf_items / 2) bits = SORT_SPLIT_BEST_BITS;
@@ -150,6 +155,19 @@ static bool split_by_line(struct split_job *job, const struct bucket *b) {
     uint64_t any_nan = 0;
     for (uint32_t i = 0; i < job->ntasks; i++) any_nan |= bench_of(s, job->first_bench + i)->varying;
     return any_nan == 0;
+}
+
+/* Splits skewed pairs evenly, between splitters: false if that is not to be. */
+static bool split_by_splitters(struct split_job *job, const struct bucket *b) {
+    if (!goes_by_splitters(job->s, b)) return false;
+    struct sort_splitters *const splitters = &bench_of(job->s, job->first_bench)->splitters;
+    sort_find_splitters(job->s->sampler, job->s->in.keys, b->end, splitters);
+    job->split.splitters = splitters;
+    job->split.bits = splitters->index_bits;
+    job->split.shift = b->hi;
+    size_blocks(job);
+    run_tasks(job, split_task);
+    return true;
 }
 
 /* Splits into the logs by the digit below the common prefix: false if the keys do not differ at all. The highest bit that differs is known
@@ -176,7 +194,7 @@ static bool split_by_digit(struct split_job *job, const struct bucket *b) {
 static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uint32_t task, uint32_t ntasks, struct bucket *sub) {
     struct split_job job = job_of(s, b, task, ntasks);
     const bool by_line = b->level == 0 && b->spreads.by_line != SORT_SKEWED && split_by_line(&job, b);
-    if (!by_line && (b->lo == b->hi || !split_by_digit(&job, b))) {
+    if (!by_line && !split_by_splitters(&job, b) && (b->lo == b->hi || !split_by_digit(&job, b))) {
         run_tasks(&job, copy_task);
         return 0;
     }
@@ -184,6 +202,7 @@ static uint32_t split_bucket(const struct sorter *s, const struct bucket *b, uin
     *sub = (struct bucket){.lo = b->lo,
                            .hi = job.split.shift,
                            .level = b->level + 1,
+                           .splitters = job.split.splitters,
                            .spreads = {SORT_EVEN, floats ? SORT_EVEN : SORT_SKEWED}}; /* what lies together now is even enough */
     uint64_t *bounds = bench_of(s, task)->bounds[b->level];
     bounds[0] = b->begin;
@@ -248,6 +267,10 @@ static void finish_bucket(const struct sorter *s, struct bucket *sub, const uint
         .n = (uint32_t)n, .nlogs = nlogs, .bucket = d, .benches = (void *)bench_of(s, first_bench), .bench_nbytes = s->bench_nbytes};
     sub->begin = bounds[d];
     sub->end = bounds[d + 1];
+    if (sub->splitters != NULL) {
+        sub->hi = sub->splitters->bits[d];
+        sub->share = sub->splitters->share[d];
+    }
     if (n > s->leaf_items)
         s->kernel->unload(&s->out, sub->begin, &source);
     else if (n > 0)
@@ -261,7 +284,7 @@ static void sort_serially(const struct sorter *s, struct bucket *b, uint32_t tas
         sort_skewed(s, b, 1);
         return;
     }
-    if (b->end - b->begin <= leaf_items) {
+    if (b->end - b->begin <= leaf_items && !goes_by_splitters(s, b)) {
         const struct sort_source source = {.arrays = *source_of(s, b), .begin = b->begin, .n = (uint32_t)(b->end - b->begin)};
         sort_leaf(s, b, &source, task);
         return;
@@ -273,6 +296,7 @@ static void sort_serially(const struct sorter *s, struct bucket *b, uint32_t tas
     for (uint32_t d = 0; d < nbuckets; d++) {
         sub.begin = bounds[d];
         sub.end = bounds[d + 1];
+        if (sub.splitters != NULL) sub.hi = b->hi; /* as it is for parallel ones: finish_bucket() had its own */
         if (sub.end - sub.begin > leaf_items) sort_serially(s, &sub, task);
     }
 }

@@ -12,9 +12,9 @@
  * than a hundredth of the work, divide it more evenly: 2 % of the time of a sort. */
 enum { MEDIAN_KEYS = 15, MEDIAN_MORE_KEYS = 63, MEDIAN_MORE_ITEMS = 8192, MEDIAN_FEW = 10 };
 /* Of all: the keys whose places are looked at, out of those that are searched for equal ones. */
-enum { SPREAD_KEYS = 128, SPREAD_MAX_KEYS = 1024, SPREAD_EQUAL = 3, LINE_RUN = 12 };
-/* Pairs have few values if the sample has fewer: 256 different keys leave some 100. */
-enum { SPREAD_PAIRS_VALUES = 100 };
+enum { SPREAD_KEYS = 128, SPREAD_MAX_KEYS = SORT_SAMPLE_MAX, SPREAD_EQUAL = 3, SPREAD_BITS = 8, SPREAD_RUN = 6, LINE_RUN = 12 };
+/* Pairs: as many if each key is there 16 times. Fewer pairs are not worth more than SPREAD_KEYS. */
+enum { SPREAD_PAIRS_EQUAL = 24, SPREAD_PAIRS_RUN = 12, SPREAD_PAIRS_FEW = 1 << 14 };
 
 /* ---- keys at equal distances ------------------------------------------------------------------------------------------------- */
 
@@ -84,19 +84,13 @@ bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n
 
 /* ---- how all keys are spread ------------------------------------------------------------------------------------------------- */
 
-/* Keys are skewed if one of 2^bits buckets has `run` of the sample. Floats with some twenty exponents wait for one another in a split by
- * eight bits. Pairs cannot go by halves, but only by two digits, which are slower with skewed keys, too. */
-struct limits {
-    uint32_t bits, run;
-};
-static const struct limits alone = {8, 6}, with_values = {10, 12};
-
-/* Of images, in order. */
-ALWAYS_INLINE enum sort_spread digit_spread(const uint64_t images[SPREAD_KEYS], const struct limits *limits) {
+/* Of images, in order. Skewed if one of 2^8 buckets has six: floats with some twenty exponents wait for one another in a split by eight
+ * bits. */
+ALWAYS_INLINE enum sort_spread digit_spread(const uint64_t images[SPREAD_KEYS]) {
     const uint64_t differ = images[0] ^ images[SPREAD_KEYS - 1];
-    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > limits->bits ? top - limits->bits : 0;
+    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SPREAD_BITS ? top - SPREAD_BITS : 0;
     uint32_t nruns = 0;
-    for (uint32_t i = limits->run; i < SPREAD_KEYS; i++) nruns += images[i] >> shift == images[i - limits->run] >> shift;
+    for (uint32_t i = SPREAD_RUN; i < SPREAD_KEYS; i++) nruns += images[i] >> shift == images[i - SPREAD_RUN] >> shift;
     if (nruns > 0) return SORT_SKEWED;
     uint64_t least = UINT64_MAX;
     for (uint32_t i = SPREAD_KEYS / 2; i < SPREAD_KEYS; i++) least = min_u64(least, images[i] - images[i - SPREAD_KEYS / 2]);
@@ -133,27 +127,31 @@ struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_ar
     images_of(images, room, SPREAD_KEYS, nbytes, &s->image);
     const struct sort_arrays sample = {room, NULL};
     const bool floats = s->kernel->line_spread != NULL && s->image.when_negative != 0;
-    return (struct sort_spreads){digit_spread(images, &alone),
-                                 floats ? s->kernel->line_spread(&sample, SPREAD_KEYS, LINE_RUN) : SORT_SKEWED};
+    return (struct sort_spreads){digit_spread(images), floats ? s->kernel->line_spread(&sample, SPREAD_KEYS, LINE_RUN) : SORT_SKEWED};
 }
 
-/* Is a quarter of these, which are in order, in one bucket of a narrow split? */
-static bool lie_together(const uint64_t images[SPREAD_KEYS]) {
-    const uint64_t differ = images[0] ^ images[SPREAD_KEYS - 1];
+void sort_sample_of(const struct sorter *s, const unsigned char *keys, uint64_t n, uint64_t *images, uint32_t nkeys) {
+    unsigned char room[SORT_SAMPLE_MAX * sizeof(uint64_t)];
+    take_sample(s, room, keys, n, nkeys);
+    images_of(images, room, nkeys, s->kernel->item_nbytes, &s->image);
+}
+
+/* Is a sixteenth of the sample, which is in order, but not just a few, in one of 64 buckets? */
+static bool lie_together(const uint64_t *images, uint32_t nkeys) {
+    const uint64_t differ = images[0] ^ images[nkeys - 1];
     const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SORT_SPLIT_MIN_BITS ? top - SORT_SPLIT_MIN_BITS : 0;
+    const uint32_t run = nkeys / 16 > SPREAD_PAIRS_RUN ? nkeys / 16 : SPREAD_PAIRS_RUN;
     uint32_t nruns = 0;
-    for (uint32_t i = SPREAD_KEYS / 4; i < SPREAD_KEYS; i++) nruns += images[i] >> shift == images[i - SPREAD_KEYS / 4] >> shift;
-    return nruns > 0;
+    for (uint32_t i = run; i < nkeys; i++) nruns += images[i] >> shift == images[i - run] >> shift;
+    return shift > 0 && nruns > 0;
 }
 
-bool sort_pairs_are_skewed(const struct sorter *s, const struct sort_arrays *from, uint64_t n, bool *together) {
-    const uint32_t nbytes = s->kernel->item_nbytes;
-    unsigned char room[SPREAD_KEYS * sizeof(uint64_t)];
-    uint64_t images[SPREAD_KEYS];
-    take_sample(s, room, from->keys, n, SPREAD_KEYS);
-    images_of(images, room, SPREAD_KEYS, nbytes, &s->image);
-    uint32_t nvalues = 1;
-    for (uint32_t i = 1; i < SPREAD_KEYS; i++) nvalues += images[i] != images[i - 1];
-    *together = lie_together(images);
-    return nvalues < SPREAD_PAIRS_VALUES || digit_spread(images, &with_values) == SORT_SKEWED;
+bool sort_pairs_are_skewed(const struct sorter *s, const unsigned char *keys, uint64_t n) {
+    uint64_t images[SPREAD_MAX_KEYS];
+    const uint32_t nkeys = n <= SPREAD_PAIRS_FEW ? SPREAD_KEYS : spread_keys(n);
+    sort_sample_of(s, keys, n, images, nkeys);
+    uint32_t nequal = 0;
+    for (uint32_t i = 1; i < nkeys; i++) nequal += images[i] == images[i - 1];
+    const bool few_bits = (images[0] ^ images[nkeys - 1]) < UINT64_C(1) << SORT_LEAF_BITS; /* then a digit takes all */
+    return lie_together(images, nkeys) || (nequal >= SPREAD_PAIRS_EQUAL && !few_bits);
 }

@@ -138,8 +138,9 @@ static void FN(copy)(const struct sort_arrays *to, const struct sort_arrays *fro
     if (to->keys != from->keys) memcpy(to->keys + begin * sizeof(KEY), from->keys + begin * sizeof(KEY), n * sizeof(KEY));
 #ifdef VALUE
     if (to->values == from->values) return;
-    for (uint64_t i = begin; i < end; i++) {
-        const VALUE value = FN(value_at)(from, i);
+    if (from->values != NULL) memcpy(to->values + begin * sizeof(VALUE), from->values + begin * sizeof(VALUE), n * sizeof(VALUE));
+    for (uint64_t i = from->values == NULL ? begin : end; i < end; i++) {
+        const VALUE value = (VALUE)i;
         memcpy(to->values + i * sizeof value, &value, sizeof value);
     }
 #endif
@@ -264,6 +265,18 @@ ALWAYS_INLINE KEY FN(fill_blocks_by_digit)(FN(blocks) * b, const struct sort_spl
     return varying;
 }
 
+/* The same between splitters, which know better in which bits the images of a bucket differ. */
+static KEY FN(fill_blocks_by_splitters)(FN(blocks) * b, const struct sort_split *s, uint64_t begin, uint64_t end) {
+    int32_t buckets[FN(stretch)];
+    for (uint64_t at = begin; at < end; at += FN(stretch)) {
+        const uint32_t n = end - at < FN(stretch) ? (uint32_t)(end - at) : FN(stretch);
+        FN(prefetch)(&s->from, at, end);
+        s->splitters->find(buckets, s->from.keys + at * sizeof(KEY), n, &s->image, s->splitters);
+        FN(fill_blocks)(b, &s->from, at, n, buckets);
+    }
+    return 0;
+}
+
 #ifdef REAL
 #include "sort_line_tmpl.h"
 #endif
@@ -273,11 +286,12 @@ static uint64_t FN(split)(const struct sort_split *s, uint64_t begin, uint64_t e
     FN(blocks) b;
     FN(open_blocks)(&b, s, bench);
     KEY varying;
+    if (s->splitters != NULL) varying = FN(fill_blocks_by_splitters)(&b, s, begin, end);
 #ifdef REAL
-    if (s->by_line)
+    else if (s->by_line)
         varying = FN(fill_blocks_by_line)(&b, s, begin, end);
-    else
 #endif
+    else
         varying = s->image.when_negative == 0 ? FN(fill_blocks_by_digit)(&b, s, no_float, begin, end)
                                               : FN(fill_blocks_by_digit)(&b, s, s->image, begin, end);
     for (uint32_t d = 0; d < 1u << s->bits; d++) {
@@ -288,11 +302,12 @@ static uint64_t FN(split)(const struct sort_split *s, uint64_t begin, uint64_t e
     return varying;
 }
 
-static void FN(unload)(const struct sort_arrays *to, uint64_t begin, const struct sort_source *source) {
+static void FN(unload)(const struct sort_arrays *arrays, uint64_t begin, const struct sort_source *source) {
+    const struct sort_arrays to = *arrays; /* a copy, which no store can change */
     struct sort_reader reader = {.source = source};
     struct sort_piece piece;
     while (sort_next_piece(&reader, sizeof(FN(item)), &piece)) {
-        for (uint32_t i = 0; i < piece.n; i++) FN(store_raw)(to, begin + i, FN(item_at)(&piece, i, true));
+        for (uint32_t i = 0; i < piece.n; i++) FN(store_raw)(&to, begin + i, FN(item_at)(&piece, i, true));
         begin += piece.n;
     }
 }

@@ -113,7 +113,7 @@ static struct sort_digits sort_leaf_digits(uint64_t varying, uint32_t n) {
 }
 
 /* For networks: one digit that leaves buckets of 6 to 11 keys, if they are evenly spread. */
-static struct sort_digits sort_network_digits(uint64_t varying, uint32_t n) {
+static struct sort_digits sort_network_digits(uint64_t varying, uint64_t n) {
     const uint32_t top = sort_bit_top(varying), nbits = min_u32(sort_network_bits(n), top);
     if (nbits < SORT_NETWORK_MIN_BITS) return (struct sort_digits){.high_shift = 0, .high_bits = SORT_NETWORK_MIN_BITS};
     return (struct sort_digits){.high_shift = top - nbits, .high_bits = nbits};
