@@ -120,7 +120,8 @@ mutant full sort src/cpu/sort_few_tmpl.h 's/return at == n || FN(count_turn)/ret
 mutant full sort src/cpu/sort_few_tmpl.h 's/(end + nequal, n - nequal, /(end + nequal, (n - nequal) \& ~1u, /' 'AVX-512: the last of equal keys is not written'
 mutant full sort src/cpu/sort_splitters.c 's/const uint32_t bits = least == greatest/const uint32_t bits = least + 1 >= greatest/' 'AVX-512: buckets of two keys between splitters stay in disorder'
 mutant full sort src/cpu/sort_splitters_tmpl.h 's/+ FN(row) - 1\]/+ FN(row) - 2]/' 'AVX-512: a key above the last but one splitter of a row goes to the next row'
-mutant full sort src/cpu/sort_tmpl.h 's/(stays \&\& !alike)/(stays \&\& alike)/' 'equal keys change places with their values'
+mutant full sort src/cpu/sort_tmpl.h 's/stays \&\& !alike ?/stays \&\& alike ?/' 'equal keys change places with their values'
+mutant full sort src/cpu/sort_tmpl.h 's/i = until;/i = until + 1;/' 'falling keys: a tie at the end of a stretch is overlooked'
 mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
 
 # ---- arguments and contexts ----

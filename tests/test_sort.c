@@ -204,6 +204,22 @@ static void test_part_of_two(void) {
     free(keys);
 }
 
+/* In the opposite order, but for a few that are equal, at the ends, and where the library begins a stretch. */
+static void test_falling_ties(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64};
+    static const uint32_t ties[] = {1, 2, 256, 257, 512, 701, 702, 703, 1025, 1100}; /* from the end */
+    for (unsigned i = 0; i < 16; i++) {
+        const struct sort_case c = variant((enum form)(PAIRS + i % (FORMS - PAIRS)), types[i % 4], 1101 + i % 2 * 400, i & ~1u);
+        void *keys = make_keys(c.type, REVERSED, c.n);
+        for (unsigned k = 0; k < sizeof ties / sizeof *ties; k++) {
+            const uint64_t at = c.n - 1 - ties[k];
+            elem_store(keys, at, c.type, elem_load(keys, at + 1, c.type));
+        }
+        check_sort(&c, keys, "falling, with ties");
+        free(keys);
+    }
+}
+
 /* Evenly spread keys, but for some that lie close together where a sample, which takes every 18 m-th key, does not look: more in a bucket
  * than it has room for, than can be counted in a byte, than may be without a place, and that in one part of several. */
 static void test_crowds(void) {
@@ -376,6 +392,7 @@ int main(void) {
     test_every_small_n();
     test_merged_sizes();
     test_part_of_two();
+    test_falling_ties();
     test_crowds();
     test_few_values();
     test_every_type_form_and_distribution();

@@ -214,7 +214,8 @@ struct sort_leaf {
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------------------- */
 
-enum sort_order { SORT_MIXED, SORT_ASCENDING, SORT_DESCENDING };
+/* With ties: some neighbours are equal, and can be told apart. */
+enum sort_order { SORT_MIXED, SORT_ASCENDING, SORT_DESCENDING, SORT_DESCENDING_TIES };
 
 /* How the keys are spread over the buckets of a digit, or of a line: SORT_EVEN, so that buckets seldom have twice the keys of the mean one;
  * SORT_FEW: there are few different ones. */
@@ -233,7 +234,7 @@ struct sort_kernel {
     uint64_t (*varying)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t step);
     /* Of item i. */
     uint64_t (*image_at)(const struct sort_arrays *from, const struct sort_image *image, uint64_t i);
-    /* Are items [begin, end) already in order by the bits of mask, or in the opposite one, strictly if equal keys can be told apart? */
+    /* Are items [begin, end) already in order by the bits of mask, or in the opposite one? */
     enum sort_order (*order)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end, uint64_t mask);
     /* The line on which items begin, begin + step, ... lie, for 2^bits buckets: false if they are no numbers or all the same. NULL: keys
      * are never floats here. */
@@ -248,6 +249,8 @@ struct sort_kernel {
     void (*copy)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t begin, uint64_t end);
     /* Items i and n - 1 - i of `from` to n - 1 - i and i of `to`, for i in [begin, end) of the first half. */
     void (*reverse)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t n, uint64_t begin, uint64_t end);
+    /* Of n items that are in order by the bits of mask, turns round those that agree in these. */
+    void (*reverse_ties)(const struct sort_arrays *to, const struct sort_image *image, uint64_t n, uint64_t mask);
     /* Keys [n] to `to`, which may be `from`, those whose images are below the divider before the others: how many they are. NULL: there are
      * values. */
     uint64_t (*part)(void *to, const void *from, uint64_t n, const struct sort_image *image, uint64_t divider);

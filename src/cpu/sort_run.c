@@ -221,12 +221,10 @@ static bool sort_ordered(const struct sorter *s, const struct bucket *b) {
     atomic_init(&job.orders, 0);
     run_tasks(&job, order_task);
     const uint32_t orders = atomic_load_explicit(&job.orders, memory_order_relaxed);
-    if (orders == 1u << SORT_ASCENDING)
-        run_tasks(&job, copy_task);
-    else if (orders == 1u << SORT_DESCENDING)
-        run_tasks(&job, reverse_task);
-    else
-        return false;
+    const bool falls = (orders & ~(1u << SORT_DESCENDING | 1u << SORT_DESCENDING_TIES)) == 0;
+    if (!falls && orders != 1u << SORT_ASCENDING) return false;
+    run_tasks(&job, falls ? reverse_task : copy_task);
+    if (falls && orders != 1u << SORT_DESCENDING) s->kernel->reverse_ties(&s->out, &s->image, b->end, job.mask); /* back in their order */
     return true;
 }
 

@@ -114,8 +114,8 @@ static uint64_t FN(varying)(const struct sort_arrays *from, const struct sort_im
     return varying;
 }
 
-/* Pairs out of order in [begin, end): a stretch at a time, without a branch a key; random keys are found out in the first. Equal keys may
- * change places if that is all there is to them. */
+/* Neighbours out of order in [begin, end): a stretch at a time, without a branch a key; random keys are found out in the first. Equal keys
+ * may change places if that is all there is to them. */
 static enum sort_order FN(order)(const struct sort_arrays *from, const struct sort_image *image, uint64_t begin, uint64_t end,
                                  uint64_t mask) {
     const bool alike = VALUE_NBYTES == 0 && (KEY)mask == (KEY)-1;
@@ -128,9 +128,9 @@ static enum sort_order FN(order)(const struct sort_arrays *from, const struct so
             falls = (KEY)(falls | (a > b));
             stays = (KEY)(stays | (a == b));
         }
-        if (falls && (rises || (stays && !alike))) return SORT_MIXED;
+        if (falls && rises) return SORT_MIXED;
     }
-    return falls ? SORT_DESCENDING : SORT_ASCENDING;
+    return !falls ? SORT_ASCENDING : stays && !alike ? SORT_DESCENDING_TIES : SORT_DESCENDING;
 }
 
 static void FN(copy)(const struct sort_arrays *to, const struct sort_arrays *from, uint64_t begin, uint64_t end) {
@@ -152,6 +152,38 @@ static void FN(reverse)(const struct sort_arrays *to, const struct sort_arrays *
         FN(store_raw)(to, i, b);
         FN(store_raw)(to, n - 1 - i, a);
     }
+}
+
+static void FN(turn_round)(const struct sort_arrays *to, uint64_t begin, uint64_t end) {
+    for (; begin + 1 < end; begin++, end--) {
+        const FN(item) first = FN(load_raw)(to, begin), last = FN(load_raw)(to, end - 1);
+        FN(store_raw)(to, begin, last);
+        FN(store_raw)(to, end - 1, first);
+    }
+}
+
+static bool FN(ties)(const struct sort_arrays *to, const struct sort_image *image, uint64_t i, uint64_t mask) {
+    return ((FN(key_at)(to, image, i) ^ FN(key_at)(to, image, i - 1)) & (KEY)mask) == 0;
+}
+
+/* A stretch at a time, too, of which vectors say that it has none. */
+static void FN(reverse_ties)(const struct sort_arrays *to, const struct sort_image *image, uint64_t n, uint64_t mask) {
+    uint64_t run = 0; /* begins here, and ends before i */
+    for (uint64_t i = 1; i < n;) {
+        const uint64_t until = n - i < SORT_ORDER_SAMPLE ? n : i + SORT_ORDER_SAMPLE;
+        KEY any = 0;
+        for (uint64_t k = i; k < until; k++) any = (KEY)(any | FN(ties)(to, image, k, mask));
+        for (; any && i < until; i++) {
+            if (FN(ties)(to, image, i, mask)) continue;
+            FN(turn_round)(to, run, i);
+            run = i;
+        }
+        if (any) continue;
+        FN(turn_round)(to, run, i);
+        i = until;
+        run = i - 1;
+    }
+    FN(turn_round)(to, run, n);
 }
 
 #ifndef VALUE
@@ -328,6 +360,7 @@ static const struct sort_kernel FN(kernel) = {
     .unload = FN(unload),
     .copy = FN(copy),
     .reverse = FN(reverse),
+    .reverse_ties = FN(reverse_ties),
 #ifndef VALUE
     .part = FN(part),
 #endif
