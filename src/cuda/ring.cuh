@@ -112,10 +112,10 @@ template <class P> struct RingReducer : Ring<P> {
                     barrier_wait(&s.counted[k % P::STAGES], parity_of(k));
                 else
                     reduce_chunks(k, reducer);
-                if (Base::FREES_EARLY) barrier_arrive(&s.empty[k % P::STAGES]); /* this lane has read its part of the slot */
                 if (reducer == 0) aggregate = fold_chunks(s.chunk[k % P::STAGES]);
                 if (P::SENDS && reducer == 0 && lane == 0) s.aggregate[k % P::STAGES] = aggregate;
-                barrier_arrive(&s.ready[k % P::STAGES]); /* this lane has read its part of the chunks and written its notes */
+                /* This lane has read its part of the chunks and written its notes. */
+                barrier_arrive(P::TAKES ? &s.counted[k % P::STAGES] : &s.ready[k % P::STAGES]);
             }
             if (reducer == 0 && lane == 0) exchange.publish(k, aggregate);
         }
@@ -133,10 +133,11 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 32);
-            barrier_init(&s.ready[i], 32 * P::REDUCERS + 1 + (P::SENDS ? 32 * P::FINISHERS : 0)); /* 1: the prefix warp's lane 0 */
-            barrier_init(&s.counted[i], 32 * P::FINISHERS);
+            /* 1: the prefix warp's lane 0. */
+            barrier_init(&s.ready[i], 1 + (P::TAKES ? 0 : 32 * P::REDUCERS) + (P::SENDS ? 32 * P::FINISHERS : 0));
+            barrier_init(&s.counted[i], 32 * (P::TAKES ? P::REDUCERS : P::FINISHERS));
             barrier_init(&s.staged[i], 32 * P::FINISHERS);
-            barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * (P::FINISHERS + (Ring<P>::FREES_EARLY ? P::REDUCERS : 0)));
+            barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * P::FINISHERS);
         }
         barrier_init_fence();
         s.first_wave = load_relaxed_8(&words->next_wave);
@@ -160,6 +161,8 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         RingFinisher<P>{cta}.convert(warp - first_finisher);
     else if constexpr (P::SENDS)
         RingFinisher<P>{cta}.stage(warp - first_finisher);
+    else if constexpr (P::TAKES)
+        RingFinisher<P>{cta}.take(warp - first_finisher);
     else
         RingFinisher<P>{cta}.finish(warp - first_finisher);
     if constexpr (P::TURNS) P::turn(args, input, cta.exchange, s.total, way, s_slots);

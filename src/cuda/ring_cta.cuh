@@ -3,7 +3,7 @@
  *
  *   shared memory    | slot 0: halo, tile, room | slot 1 | ... | sides | notes | work |       and RingShared
  *
- * Tile t = wave * G + CTA; wave k of a CTA uses slot k % SLOTS, and its barriers and facts are at k % STAGES. */
+ * Tile t = wave * G + CTA; wave k of a CTA uses the slot and the notes k % SLOTS, and its barriers and facts are at k % STAGES. */
 #ifndef UPSWEEP_RING_CTA_CUH
 #define UPSWEEP_RING_CTA_CUH
 
@@ -14,7 +14,7 @@
 
 template <class P> struct RingShared {
     uint64_t full[P::STAGES];                         /* the slot's tile has landed */
-    uint64_t counted[P::STAGES];                      /* finishers that convert know what their chunks come to */
+    uint64_t counted[P::STAGES];                      /* finishers that convert, or reducers, know what chunks come to */
     uint64_t ready[P::STAGES];                        /* the tile's prefix and what its reducers found are there */
     uint64_t staged[P::STAGES];                       /* what is to be sent lies in the slot */
     uint64_t empty[P::STAGES];                        /* the slot may be filled anew */
@@ -36,14 +36,14 @@ template <class P> struct Ring {
     static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES, SLOT_NBYTES = LOAD_NBYTES + P::ROOM_NBYTES;
     static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
     static constexpr unsigned SLOTS = P::SLOTS > 0 ? P::SLOTS : P::STAGES;
-    static constexpr bool FREES_EARLY = SLOTS < P::STAGES && !P::CONVERTS; /* who reads a slot gives it back at once */
     static constexpr unsigned SIDES_AT = SLOTS * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
-    static constexpr unsigned WORK_AT = NOTES_AT + P::STAGES * P::FINISHERS * NOTE_NBYTES;
+    static constexpr unsigned WORK_AT = NOTES_AT + SLOTS * P::FINISHERS * NOTE_NBYTES;
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
     static_assert(P::HALO_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES + sizeof(RingShared<P>) <= RING_SHARED_NBYTES, "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32 && THREADS <= 1024, "reducers take as many chunks, a warp sums");
     static_assert(!P::CONVERTS || (P::REDUCERS == 1 && SLOTS + P::QUEUED < P::STAGES), "who stores a tile reads what is known of it");
+    static_assert(!P::TAKES || SLOTS < P::STAGES, "so does who finishes one");
 
     const typename P::Args &args;
     const RingInput &input;
@@ -62,7 +62,7 @@ template <class P> struct Ring {
     /* Where the tile lies; its halo is before that. */
     __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % SLOTS * SLOT_NBYTES + P::HALO_NBYTES; }
     __device__ uint32_t *note_of(unsigned wave, unsigned chunk) const {
-        return (uint32_t *)(slots + NOTES_AT + (wave % P::STAGES * P::FINISHERS + chunk) * NOTE_NBYTES);
+        return (uint32_t *)(slots + NOTES_AT + (wave % SLOTS * P::FINISHERS + chunk) * NOTE_NBYTES);
     }
     static __device__ unsigned parity_of(unsigned wave) { return wave / P::STAGES & 1; }
 

@@ -1,6 +1,7 @@
-/* ring_finishers.cuh: the roles of the ring pass (ring.cuh) that write the output. A policy has one of three kinds:
+/* ring_finishers.cuh: the roles of the ring pass (ring.cuh) that write the output. A policy has one of four kinds:
  *
  *   finish      reads its chunk, waits for the prefix, writes
+ *   take        when reducers are done, takes along its chunk and what they have noted, gives the slot back, waits for the prefix, writes
  *   stage       reads its chunk, waits for its place in the tile, leaves in the slot what is to be written, which the sender sends
  *   convert     counts its chunk as it comes, puts what becomes of it into a queue of its own, and stores the oldest when that is full */
 #ifndef UPSWEEP_RING_FINISHERS_CUH
@@ -78,10 +79,23 @@ template <class P> struct RingFinisher : Ring<P> {
         while (!queue.is_empty()) store_oldest(c, queue);
     }
 
-    /* What is known of tile k is next written when tile k + STAGES has landed. If slots are given back early, there are fewer of them: this
-     * warp has given back that of a later tile than k before, and so is done with tile k. */
+    /* The prefix of tile k is next written when tile k + STAGES has landed. There are fewer slots: this warp has given back that of a later
+     * tile than k before, and so is done with tile k. */
+    __device__ void take(unsigned c) {
+        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+            const unsigned i = k % P::STAGES;
+            typename P::Local local;
+            barrier_wait(&s.counted[i], parity_of(k));
+            const RingPlace place = place_of(k, c);
+            P::take(args, (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES), note_of(k, c), local, lane);
+            barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, and its notes */
+            barrier_wait(&s.ready[i], parity_of(k));
+            P::finish(args, place, local, P::carry_add(s.prefix[i], s.chunk[i][c]), lane);
+        }
+    }
+
     __device__ void finish(unsigned c) {
-        static_assert(P::KEEPS_SLOT ? !Base::FREES_EARLY : P::NOTE_WORDS == 0 || Base::FREES_EARLY, "finish() reads what is still there");
+        static_assert(P::KEEPS_SLOT || P::NOTE_WORDS == 0, "notes are those of the slot");
         for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
             const unsigned i = k % P::STAGES;
             uint4 *chunk = (uint4 *)(slot_of(k) + c * CHUNK_NBYTES);
@@ -89,14 +103,13 @@ template <class P> struct RingFinisher : Ring<P> {
             barrier_wait(&s.full[i], parity_of(k));
             const RingPlace place = place_of(k, c);
             P::prepare(args, chunk, place, local, lane);
-            if (Base::FREES_EARLY) barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot */
             barrier_wait(&s.ready[i], parity_of(k));
             const typename P::Carry prefix = P::carry_add(s.prefix[i], s.chunk[i][c]);
             if (P::KEEPS_SLOT) {
                 P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
                 fence_async_proxy();
             }
-            if (!Base::FREES_EARLY) barrier_arrive(&s.empty[i]); /* and its chunk sums and its prefix */
+            barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, its chunk sums and its prefix */
             if (!P::KEEPS_SLOT) P::finish(args, chunk, place, note_of(k, c), local, prefix, lane);
         }
     }

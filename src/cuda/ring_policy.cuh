@@ -10,6 +10,8 @@
  *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
  *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
  *   finish(args, chunk, place, note, local, prefix)
+ *   Or, if it TAKES: take(args, chunk, note, local, lane) when reducers are done, and finish(args, place, local, prefix, lane). Slots are
+ *   given back in between, before the prefix is known, and there are SLOTS of them, fewer than STAGES
  *   Or, if it SENDS: stage(args, slot, tile, place, note, local, before, lane) leaves in the slot what is to be written, and
  *   send(args, slot, tile, first, end, lane), by a warp of its own, has the copy engine write that out; first and end are the input's;
  *   ROOM_NBYTES of a slot are for both alone
@@ -24,7 +26,6 @@
  *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
  *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
  *   WORK_NBYTES: shared memory of a finisher's own, at place.s_work
- *   SLOTS: fewer than STAGES, if finishers give slots back before the prefix is known
  *   TURNS: sync_and_choose(args, input), by all threads of a CTA, and of all CTAs with the same answer, says which way the launch goes. If
  *   that turns, it holds nothing; all threads call turn(args, input, exchange, total, way, slots) when the roles of their CTA are done,
  *   or will be: exchange.meet() waits for all roles of all CTAs
@@ -79,7 +80,7 @@ template <class P> struct RingTile {
 struct RingPlain {
     static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
     static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0;
-    static constexpr bool LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false, TURNS = false;
+    static constexpr bool LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false, TAKES = false, TURNS = false;
     template <class Args> static __device__ RingWay sync_and_choose(const Args &, const RingInput &) {
         __syncthreads();
         return {false, false};

@@ -31,12 +31,13 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     static constexpr unsigned HALO_NBYTES = 128; /* 4 are needed; a line leaves all lines where they are */
     static constexpr unsigned LATE_NBYTES = 1, WORK_NBYTES = QUADS * 4;
     static constexpr unsigned LINE = 32; /* units: where a warp's stores are aligned to */
-    static constexpr bool KEEPS_SLOT = false, LEAVES = true;
+    static constexpr bool TAKES = true, LEAVES = true;
     static_assert(ROWS <= 2, "two counts in a register");
     static_assert(QUADS >= ROW_NBYTES + LINE && QUADS % 4 == 0, "a row of ASCII fits, wherever in a line it begins");
+    static_assert(2 * QUADS >= CHUNK_NBYTES + LINE, "halves of quads always fit");
     static_assert(WORK_NBYTES >= 2 * LINE + CHUNK_NBYTES + 128, "and what is read of a chunk of it, in whole rows of words");
 
-    /* What a finisher takes along when it gives the slot back: the windows; then what is noted of them. */
+    /* What a finisher takes along when it gives the slot back: the windows, and what is noted of them. */
     struct Local {
         uint32_t window[ROWS][8], units[ROWS], bad[ROWS], flags;
         uint64_t prefix;
@@ -168,9 +169,17 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
 
     /* ---- finishers ---- */
 
-    static __device__ __forceinline__ void prepare(const Args &, const uint4 *chunk, RingPlace, Local &local, int lane) {
+    static __device__ __forceinline__ void take(const Args &, const uint4 *chunk, const uint32_t *note, Local &local, int lane) {
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) load_window(local.window[r], (const unsigned char *)chunk, r, lane);
+        for (unsigned r = 0; r < ROWS; r++) {
+            load_window(local.window[r], (const unsigned char *)chunk, r, lane);
+            local.units[r] = note[32 * r + (unsigned)lane];
+        }
+        local.flags = local.units[0];
+        if (local.flags & HAS_BAD) {
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++) local.bad[r] = note[32 * (ROWS + r) + (unsigned)lane];
+        }
     }
 
     static __device__ __forceinline__ Lines lines_from(const Args &args, uint64_t prefix) {
@@ -180,18 +189,18 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         return {to - begin, begin, begin, begin + (room < CHUNK_NBYTES ? (unsigned)room : CHUNK_NBYTES)};
     }
 
-    /* Quads [begin, end) to units. */
-    static __device__ __forceinline__ void store(Unit *line, const uint32_t *quads, unsigned begin, unsigned end, uint32_t flags, bool swap,
-                                                 int lane) {
-        const uint32_t one = opaque_one();
-        __syncwarp(); /* all quads are there */
+    template <class Staged>
+    static __device__ __forceinline__ void store(const Args &args, Lines lines, const typename Staged::Item *staged, int lane) {
+        __syncwarp(); /* all is staged */
+        store_staged<U, Staged>(lines.line, staged, lines.begin, min(lines.end, lines.limit), args.swap, opaque_one(), lane);
+        __syncwarp(); /* all has been read */
+    }
+
+    static __device__ __forceinline__ void store_quads(const Args &args, Lines lines, const uint32_t *quads, uint32_t flags, int lane) {
         if (flags & HAS_4)
-            store_quads<U, QUADS_UP_TO_4>(line, quads, begin, end, swap, one, lane);
-        else if (flags & HAS_3)
-            store_quads<U, QUADS_UP_TO_3>(line, quads, begin, end, swap, one, lane);
+            store<StagedQuads<U, QUADS_UP_TO_4>>(args, lines, quads, lane);
         else
-            store_quads<U, QUADS_UP_TO_2>(line, quads, begin, end, swap, one, lane);
-        __syncwarp(); /* all quads have been read */
+            store<StagedQuads<U, QUADS_UP_TO_3>>(args, lines, quads, lane);
     }
 
     /* Strict: the unit that a row's first ill-formed sequence becomes. before: units before this lane's window. */
@@ -226,10 +235,21 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
             stage_rows<true>(args, local, lines, quads, before, rows);
         else
             stage_rows<false>(args, local, lines, quads, before, rows);
-        store(lines.line, quads, lines.begin, min(lines.end, lines.limit), local.flags, args.swap, lane);
+        store_quads(args, lines, quads, local.flags, lane);
     }
 
-    /* A chunk that has more units than fit, with less than about 1.7 bytes a unit: row by row. In a loop, as the instruction cache is
+    /* A chunk of sequences of up to two bytes: halves of quads always fit. */
+    static __device__ __forceinline__ void convert_halves(const Args &args, const Local &local, Lines lines, uint16_t *halves,
+                                                          uint32_t before, uint32_t rows, int lane) {
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            stage_halves(halves + lines.end + (before >> 16 * r & 0xFFFF), local.window[r], local.units[r]);
+            lines.end += rows >> 16 * r & 0xFFFF;
+        }
+        store<StagedHalves<U>>(args, lines, halves, lane);
+    }
+
+    /* A chunk that has more units than fit, with less than about 1.9 bytes a unit: row by row. In a loop, as the instruction cache is
      * small, and registers have no indices: so the next row moves to where this one was. */
     static __device__ __forceinline__ void convert_in_goes(const Args &args, Local &local, Lines lines, uint32_t *quads, uint32_t before,
                                                            uint32_t rows, int lane) {
@@ -239,7 +259,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
                 stage_row<true>(args, local, lines, quads, 0, before, rows);
             else
                 stage_row<false>(args, local, lines, quads, 0, before, rows);
-            store(lines.line, quads, lines.begin, min(lines.end, lines.limit), local.flags, args.swap, lane);
+            store_quads(args, lines, quads, local.flags, lane);
             if (r + 1 == ROWS) return;
             const unsigned done = lines.end / LINE * LINE;
             lines.line += done;
@@ -269,28 +289,21 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         ascii.template store<U>(lines.line, lines.begin, min(lines.begin + CHUNK_NBYTES, lines.limit), args.swap, lane);
     }
 
-    static __device__ __forceinline__ void finish(const Args &args, const uint4 *, RingPlace place, const uint32_t *note, Local &local,
-                                                  Carry prefix, int lane) {
+    static __device__ __forceinline__ void finish(const Args &args, RingPlace place, Local &local, Carry prefix, int lane) {
         const Lines lines = lines_from(args, prefix);
         uint32_t packed = 0; /* units of this lane's windows, 16 bits a row */
         local.prefix = prefix;
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) {
-            local.units[r] = note[32 * r + (unsigned)lane];
-            packed |= (uint32_t)__popc(local.units[r] & QUADS_OWNED_BITS) << 16 * r;
-        }
-        local.flags = local.units[0];
+        for (unsigned r = 0; r < ROWS; r++) packed |= (uint32_t)__popc(local.units[r] & QUADS_OWNED_BITS) << 16 * r;
         if (!(local.flags & NOT_PLAIN)) {
             widen(args, local, lines, place.s_work, lane);
             return;
         }
-        if (local.flags & HAS_BAD) {
-#pragma unroll
-            for (unsigned r = 0; r < ROWS; r++) local.bad[r] = note[32 * (ROWS + r) + (unsigned)lane];
-        }
         const uint32_t through = scan_lanes(packed), rows = __shfl_sync(ALL_LANES, through, 31), before = through - packed;
         uint32_t *const quads = (uint32_t *)place.s_work;
-        if (lines.end + (rows & 0xFFFF) + (rows >> 16) > QUADS)
+        if (!(local.flags & HAS_3))
+            convert_halves(args, local, lines, (uint16_t *)quads, before, rows, lane);
+        else if (lines.end + (rows & 0xFFFF) + (rows >> 16) > QUADS)
             convert_in_goes(args, local, lines, quads, before, rows, lane);
         else
             convert(args, local, lines, quads, before, rows, lane);

@@ -4,8 +4,9 @@
  *   quads      ......41   41C3A9   A9E282AC     at each end, the four bytes up to it as they lie in memory, side by side in shared memory
  *   units      0041       00E9     20AC         four quads at a time become four units, and one aligned vector of the output
  *
- * What comes before a shorter sequence in its quad is not looked at. Ill-formed sequences get the quad of U+FFFD. To UTF-16, a sequence of
- * four bytes has two: its third byte's becomes the high surrogate, its last one's the low one.
+ * Where no sequence is longer than two bytes, the later *half* of each quad will do. What comes before a shorter sequence is not looked at.
+ * Ill-formed sequences get the quad of U+FFFD. To UTF-16, a sequence of four bytes has two: its third byte's becomes the high surrogate,
+ * its last one's the low one.
  *
  * The integer unit is what limits decoding, and the multiply-add unit beside it idles. So what can be is a multiply-add: two bytes are put
  * together with weights of 64 and 1, and lose what marks them as lead and continuation, in one instruction (dp2a); the place of the next
@@ -25,7 +26,7 @@ enum { QUADS_BEFORE = 3, QUADS_OWNED = 28 };
 #define QUAD_FFFD 0xBDBFEF00u /* EF BF BD */
 
 /* How long the sequences of some quads are at most: decides how they are decoded. */
-enum { QUADS_UP_TO_2, QUADS_UP_TO_3, QUADS_UP_TO_4 };
+enum { QUADS_UP_TO_3, QUADS_UP_TO_4 };
 
 /* ---- quads to units ---------------------------------------------------------------------------------------------------------- */
 
@@ -107,10 +108,10 @@ static __device__ __forceinline__ uint32_t unit_up_to_4(uint32_t quad, uint32_t 
 }
 
 template <int LONGEST> static __device__ __forceinline__ uint32_t utf32_of_quad(uint32_t quad, uint32_t one) {
-    return LONGEST == QUADS_UP_TO_2 ? code_up_to_2(quad) : LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : code_up_to_4(quad, one);
+    return LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : code_up_to_4(quad, one);
 }
 template <int LONGEST> static __device__ __forceinline__ uint32_t utf16_of_quad(uint32_t quad, uint32_t one) {
-    return LONGEST == QUADS_UP_TO_2 ? code_up_to_2(quad) : LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : unit_up_to_4(quad, one);
+    return LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : unit_up_to_4(quad, one);
 }
 
 /* ---- four units, a vector ---------------------------------------------------------------------------------------------------- */
@@ -175,6 +176,20 @@ static __device__ __forceinline__ void stage_quads(uint32_t *to, const uint32_t 
     }
 }
 
+/* The same with halves, if no sequence is longer than two bytes. */
+static __device__ __forceinline__ void stage_halves(uint16_t *to, const uint32_t (&w)[8], uint32_t ends) {
+    const uint32_t one = opaque_one();
+    unsigned at = shared_address(to);
+#pragma unroll
+    for (int i = QUADS_BEFORE; i < QUADS_BEFORE + QUADS_OWNED; i++) {
+        const int k = i / 4, o = i % 4;
+        const uint32_t half = o == 0 ? __byte_perm(w[k - 1], w[k], 0x4443) : w[k] >> 8 * (o - 1);
+        if (!(ends & 1u << i)) continue;
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"((uint16_t)half) : "memory");
+        asm volatile("mad.lo.u32 %0, %1, 2, %0;" : "+r"(at) : "r"(one));
+    }
+}
+
 /* Of places [begin, end) in an aligned line: which vectors of four are wholly inside? The others' places are at most three at either end.
  */
 struct Fours {
@@ -187,29 +202,44 @@ struct Fours {
     }
 };
 
-template <class U, int LONGEST> static __device__ __forceinline__ typename U::Vector4 decode_four(uint4 t, bool swap, uint32_t one) {
-    return U::pack(U::template of<LONGEST>(t.x, one), U::template of<LONGEST>(t.y, one), U::template of<LONGEST>(t.z, one),
-                   U::template of<LONGEST>(t.w, one), swap);
-}
+/* What has been staged, and how four of it become a vector of units. */
+template <class U, int LONGEST> struct StagedQuads {
+    typedef uint32_t Item;
+    typedef uint4 Four;
+    static __device__ __forceinline__ uint32_t decode(Item quad, uint32_t one) { return U::template of<LONGEST>(quad, one); }
+    static __device__ __forceinline__ typename U::Vector4 decode_four(Four t, bool swap, uint32_t one) {
+        return U::pack(decode(t.x, one), decode(t.y, one), decode(t.z, one), decode(t.w, one), swap);
+    }
+};
 
-/* Quads [begin, end) to units [begin, end) of `line`, which is aligned as `quads` is. */
-template <class U, int LONGEST>
-static __device__ __forceinline__ void store_quads(typename U::Unit *line, const uint32_t *quads, unsigned begin, unsigned end, bool swap,
-                                                   uint32_t one, int lane) {
+template <class U> struct StagedHalves {
+    typedef uint16_t Item;
+    typedef uint2 Four;
+    static __device__ __forceinline__ uint32_t decode(uint32_t half, uint32_t) { return code_up_to_2(half << 16); }
+    static __device__ __forceinline__ typename U::Vector4 decode_four(Four t, bool swap, uint32_t) {
+        return U::pack(code_up_to_2(t.x << 16), code_up_to_2(t.x), code_up_to_2(t.y << 16), code_up_to_2(t.y), swap);
+    }
+};
+
+/* What is staged at [begin, end) to units [begin, end) of `line`, which is aligned as `staged` is. */
+template <class U, class Staged>
+static __device__ __forceinline__ void store_staged(typename U::Unit *line, const typename Staged::Item *staged, unsigned begin,
+                                                    unsigned end, bool swap, uint32_t one, int lane) {
+    typedef typename Staged::Four Four;
     const Fours fours(begin, end);
     const unsigned q = (unsigned)lane + ((unsigned)lane < fours.first ? 32 : 0);
-    const uint4 *from = (const uint4 *)quads + q;
+    const Four *from = (const Four *)staged + q;
     typename U::Vector4 *to = (typename U::Vector4 *)line + q;
     int left = (int)fours.end - (int)q;
 #pragma unroll 1
     for (; left > 32; left -= 64, from += 64, to += 64) {
-        const uint4 a = from[0], b = from[32];
-        __stcs(to, decode_four<U, LONGEST>(a, swap, one));
-        __stcs(to + 32, decode_four<U, LONGEST>(b, swap, one));
+        const Four a = from[0], b = from[32];
+        __stcs(to, Staged::decode_four(a, swap, one));
+        __stcs(to + 32, Staged::decode_four(b, swap, one));
     }
-    if (left > 0) __stcs(to, decode_four<U, LONGEST>(from[0], swap, one));
+    if (left > 0) __stcs(to, Staged::decode_four(from[0], swap, one));
     const unsigned odd = Fours::odd_place(begin, end, lane);
-    if (odd < end) line[odd] = U::get(U::pack(U::template of<LONGEST>(quads[odd], one), 0, 0, 0, swap), 0);
+    if (odd < end) line[odd] = U::get(U::pack(Staged::decode(staged[odd], one), 0, 0, 0, swap), 0);
 }
 
 /* N bytes of ASCII, the first of which goes to place `begin` of an aligned line, in the registers of a warp: a lane has every 32nd word, as
