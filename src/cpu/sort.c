@@ -217,6 +217,12 @@ static sort_pair_buckets *pair_buckets_for(upsweep_context *ctx, const struct so
     return whole_keys ? sort_pair_buckets_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes) : NULL;
 }
 
+/* More pairs are split by splitters: if keys just repeat, or are not quite uneven, a single large leaf is quicker. */
+static uint64_t most_without_splitters(const struct scratch_plan *plan, const struct sort_kernel *kernel, enum sort_spread spread) {
+    const uint64_t large = spread == SORT_UNEVEN ? 2 * kernel->leaf_items : plan->leaf_items;
+    return spread == SORT_EVEN ? UINT64_MAX : spread == SORT_SKEWED ? kernel->leaf_items : min_u64(plan->leaf_items, large);
+}
+
 static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const bool argsort = args->keys_out == NULL, gathers = !moves_with_key(args->value_nbytes);
     const struct scratch_plan plan = plan_scratch(ctx, args->n, key_nbytes, args->value_nbytes, argsort);
@@ -224,11 +230,11 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     const size_t moved_nbytes = gathers ? index_nbytes(args->n) : args->value_nbytes;
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && moved_nbytes == 0;
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
-    sort_pair_buckets *pair_buckets = pair_buckets_for(ctx, args, key_nbytes, moved_nbytes);
+    sort_pair_buckets *const pair_buckets = pair_buckets_for(ctx, args, key_nbytes, moved_nbytes);
     const struct sorter sampler = sampler_for(ctx, image, key_nbytes);
-    const bool skewed = pair_buckets != NULL && args->n >= SORT_PAIRS_SAMPLED && sort_pairs_are_skewed(&sampler, args->keys_in, args->n);
-    const bool by_splitters = skewed && args->n > kernel->leaf_items;
-    if (skewed && !by_splitters) pair_buckets = NULL; /* they would be counted in vain */
+    const bool sampled = pair_buckets != NULL && args->n >= SORT_PAIRS_SAMPLED;
+    const enum sort_spread spread = sampled ? sort_pairs_spread(&sampler, args->keys_in, args->n) : SORT_EVEN;
+    const bool by_splitters = args->n > most_without_splitters(&plan, kernel, spread);
     const struct sorter s = {
         .ctx = ctx,
         .kernel = kernel,
@@ -238,6 +244,7 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
         .in = {(unsigned char *)args->keys_in, gathers ? NULL : (unsigned char *)args->values_in},
         .out = {argsort ? scratch + plan.argsort_keys : args->keys_out, gathers ? scratch + plan.indices : args->values_out},
         .leaf_items = moved_nbytes == 0 || pair_buckets != NULL ? plan.leaf_items : kernel->leaf_items,
+        .pairs_lie_together = spread == SORT_UNEVEN || spread == SORT_SKEWED,
         .sampler = by_splitters ? &sampler : NULL,
         .benches = scratch + plan.benches,
         .bench_nbytes = plan.bench_nbytes,

@@ -49,8 +49,8 @@
 /* Fewer pairs go by digits. (Zen 5, 2026-11; so are the next ones.) */
 #define SORT_PAIRS_MIN 64u
 /* The longest bucket of pairs that is sorted by tags of 64 bits: a place in it takes so many of these. */
-#define SORT_PAIRS_MAX        (SORT_REGISTERS_NBYTES / 8)
-#define SORT_PAIRS_PLACE_BITS 7u
+#define SORT_PAIRS_PLACE_BITS 10u
+#define SORT_PAIRS_MAX        (1u << SORT_PAIRS_PLACE_BITS)
 /* A leaf of pairs by networks: a larger one is no quicker than a split and smaller ones. */
 #define SORT_PAIRS_AREA_NBYTES (2u << 20)
 /* Fewer pairs are not worth a sample, which takes a quarter of a microsecond. */
@@ -187,10 +187,10 @@ struct sort_vector {
 };
 
 /* The same for pairs, stably: sorts nbuckets buckets of items in area, images as keys, and writes them, raw, to [begin, ...) of `to`.
- * Has a bucket more than SORT_PAIRS_MAX? What is in it stays in disorder. The images in a bucket agree in their highest
- * SORT_PAIRS_PLACE_BITS bits (32-bit keys: four). */
+ * Has a bucket more than 2^place_bits? What is in it stays in disorder. The images in a bucket agree in their highest place_bits bits (at
+ * least four and at most SORT_PAIRS_PLACE_BITS; 32-bit keys: they do in four). */
 typedef bool sort_pair_buckets(const struct sort_arrays *to, uint64_t begin, const void *area, const uint32_t *bounds, uint32_t nbuckets,
-                               const struct sort_image *image);
+                               uint32_t place_bits, const struct sort_image *image);
 
 struct sorter;
 
@@ -280,6 +280,7 @@ struct sorter {
     unsigned char *benches, *tables, *logs, *logs_next; /* [ntasks] each, at these distances: */
     uint64_t bench_nbytes, table_nbytes, log_nbytes, log_next_nbytes;
     uint32_t ntasks;
+    bool pairs_lie_together;      /* the networks would count them in vain where two digits do */
     const struct sorter *sampler; /* skewed pairs, which are split by splitters: what sorts a sample of their keys; else NULL */
     uint64_t slots_items;         /* by halves, if the keys are even: parts of up to so many are sorted in slots; else 0 */
     bool by_line;                 /* there: they are floats that lie evenly by value */
@@ -310,8 +311,9 @@ struct sort_median sort_median_of(const struct sorter *s, const unsigned char *k
 bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n);
 /* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
-/* Would the networks count n pairs with these keys in vain? s: of keys alone, here and below. */
-bool sort_pairs_are_skewed(const struct sorter *s, const unsigned char *keys, uint64_t n);
+/* Of n pairs: SORT_SKEWED if a quarter of the keys lies together, in more bits than two digits take; SORT_UNEVEN if a sixteenth does;
+ * SORT_FEW if many are equal, in more bits than a digit takes. s: of keys alone, here and below. */
+enum sort_spread sort_pairs_spread(const struct sorter *s, const unsigned char *keys, uint64_t n);
 /* The images of up to SORT_SAMPLE_MAX of n keys, in order. */
 void sort_sample_of(const struct sorter *s, const unsigned char *keys, uint64_t n, uint64_t *images, uint32_t nkeys);
 /* Splitters between which n keys are evenly spread, however they lie (sort_splitters.c). */

@@ -203,29 +203,30 @@ static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, u
 /* The buckets of a leaf by networks have been spread in the area, by the digit from bit `shift` up: sorts them, those too long for tags by
  * further digits. */
 static void FN(finish_pairs)(const struct sort_leaf *leaf, const uint32_t *bounds, uint32_t nbuckets, uint32_t shift) {
-    if (!leaf->pair_buckets(&leaf->to, leaf->begin, leaf->area, bounds, nbuckets, &leaf->image)) return;
+    const uint32_t place_bits = min_u32(SORT_PAIRS_PLACE_BITS, sizeof(KEY) == 8 ? 64 - shift : SORT_PAIRS_PLACE_BITS);
+    if (!leaf->pair_buckets(&leaf->to, leaf->begin, leaf->area, bounds, nbuckets, place_bits, &leaf->image)) return;
     for (uint32_t d = 0; d < nbuckets; d++) {
-        if (bounds[d + 1] - bounds[d] > SORT_PAIRS_MAX) FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
+        if (bounds[d + 1] - bounds[d] > 1u << place_bits) FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
     }
     struct sort_leaf by_digits = *leaf; /* not by networks: the table is in use */
     by_digits.pair_buckets = NULL;
     for (uint32_t d = 0; d < nbuckets; d++) {
-        if (bounds[d + 1] - bounds[d] > SORT_PAIRS_MAX) FN(leaf_again)(&by_digits, bounds[d], bounds[d + 1], 0, shift);
+        if (bounds[d + 1] - bounds[d] > 1u << place_bits) FN(leaf_again)(&by_digits, bounds[d], bounds[d + 1], 0, shift);
     }
 }
 
 /* Pairs sorted whole, whose keys differ in bits `varying` at most, and have so many 256ths of what these can be. False, with nothing
- * written, if there is no room for the counts, if tags have no room for places, or if most buckets would be long: two digits are quicker
- * then, but not if the leaf was cut at keys of a sample, as its long buckets are of equal keys. */
+ * written, if there is no room for the counts, or if most buckets would be long where two digits take all bits: these are quicker then. */
 static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying, uint32_t share) {
     const struct sort_digits digits = sort_network_digits(varying, leaf->source.n * UINT64_C(256) / share);
     const uint32_t nbuckets = 1u << digits.high_bits;
     uint32_t *bounds = leaf->table;
-    if (leaf->table_items < nbuckets + 1 || digits.high_shift + SORT_PAIRS_PLACE_BITS > 64) return false;
+    const bool digits_do = digits.high_shift > 0 && sort_two_digits_do(varying, leaf->source.n);
+    if (leaf->table_items < nbuckets + 1 || (digits_do && leaf->sorter->pairs_lie_together && leaf->share == 0)) return false;
     bounds[0] = 0;
     FN(count_source)(leaf, &digits, NULL, bounds + 1);
     const uint32_t nlong = sort_sum_counts(bounds + 1, nbuckets, SORT_NETWORK_KEYS);
-    if (nlong > leaf->source.n / 2 && leaf->share == 0 && digits.high_shift > 0) return false;
+    if (nlong > leaf->source.n / 2 && digits_do) return false;
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
     if (digits.high_shift == 0)
         FN(copy_out)(leaf, 0, leaf->source.n); /* no bits are left */

@@ -12,7 +12,7 @@
  *        keys  7 2 7 4    tags  70 21 72 43  ->  21 43 70 72    keys  2 4 7 7
  *      values  a b c d                                         values b d a c
  *
- * Longer buckets, up to 128 items, are sorted the same way with tags of 64 bits and places of seven. */
+ * Longer buckets, up to 1024 items, are sorted the same way with tags of 64 bits and places of as many as there are. */
 
 typedef struct FN(item) {
     KEY key;
@@ -83,9 +83,10 @@ TARGET ALWAYS_INLINE void FN(arrange)(__m512i keys[2], __m512i values[2], const 
 
 /* Writes n items of a bucket in the order of their tags. */
 TARGET static void FN(store_by_tags)(unsigned char *keys_to, unsigned char *values_to, const FN(item) * bucket, const uint64_t *tags,
-                                     uint32_t n, struct sort_image image) {
+                                     uint32_t n, uint32_t place_bits, struct sort_image image) {
+    const uint64_t places = sort_low_bits(place_bits);
     for (uint32_t i = 0; i < n; i++) {
-        const FN(item) item = bucket[tags[i] % SORT_PAIRS_MAX];
+        const FN(item) item = bucket[tags[i] & places];
         const KEY flipped = (KEY)(item.key ^ (KEY)image.flip), negative = (KEY)(0u - (flipped >> (sizeof(KEY) * 8 - 1)));
         const KEY raw = (KEY)(flipped ^ (negative & (KEY)image.when_negative));
         memcpy(keys_to + i * sizeof raw, &raw, sizeof raw);
@@ -93,25 +94,26 @@ TARGET static void FN(store_by_tags)(unsigned char *keys_to, unsigned char *valu
     }
 }
 
-/* Sorts those of LANES buckets that are longer than the network. Is one longer than SORT_PAIRS_MAX? It stays as it is. */
+/* Sorts those of LANES buckets that are longer than the network. Is one longer than 2^place_bits? It stays as it is. */
 TARGET static bool FN(sort_long)(const struct sort_arrays *to, uint64_t begin, const FN(item) * from, const uint32_t *bounds,
-                                 const struct sort_image *image) {
+                                 const struct sort_image *image, uint32_t place_bits) {
     const struct sort_image none = {0, 0};
     uint64_t tags[SORT_PAIRS_MAX];
+    const uint32_t longest = 1u << place_bits;
     bool any_longer = false;
     for (uint32_t d = 0; d < LANES; d++) {
         const FN(item) *const bucket = from + bounds[d];
         const uint32_t n = bounds[d + 1] - bounds[d];
-        any_longer |= n > SORT_PAIRS_MAX;
-        if (n <= SORT_NETWORK_KEYS || n > SORT_PAIRS_MAX) continue;
+        any_longer |= n > longest;
+        if (n <= SORT_NETWORK_KEYS || n > longest) continue;
         KEY varying = 0;
         for (uint32_t i = 0; i < n; i++) {
-            tags[i] = (uint64_t)bucket[i].key << SORT_PAIRS_PLACE_BITS | i;
+            tags[i] = (uint64_t)bucket[i].key << place_bits | i;
             varying |= bucket[i].key ^ bucket[0].key;
         }
         if (varying != 0) sort_images_u64(tags, tags, n, &none);
         const uint64_t at = begin + bounds[d];
-        FN(store_by_tags)(to->keys + at * sizeof(KEY), to->values + at * sizeof(VALUE), bucket, tags, n, *image);
+        FN(store_by_tags)(to->keys + at * sizeof(KEY), to->values + at * sizeof(VALUE), bucket, tags, n, place_bits, *image);
     }
     return any_longer;
 }
@@ -162,7 +164,7 @@ TARGET ALWAYS_INLINE void FN(store_buckets)(const struct sort_arrays *to, uint64
 
 /* image: of which the compiler may know that there are no floats. */
 TARGET ALWAYS_INLINE bool FN(sort_buckets_as)(const struct sort_arrays *to, uint64_t begin, const FN(item) * from, const uint32_t *bounds,
-                                              uint32_t nbuckets, const struct sort_image *image) {
+                                              uint32_t nbuckets, uint32_t place_bits, const struct sort_image *image) {
     const uint32_t *const end = bounds + nbuckets, n = *end;
     bool any_longer = false;
     for (; bounds < end; bounds += LANES) {
@@ -183,17 +185,17 @@ TARGET ALWAYS_INLINE bool FN(sort_buckets_as)(const struct sort_arrays *to, uint
             FN(store_buckets)(to, begin, bounds, buckets, rows, image, false);
         else
             FN(store_buckets)(to, begin, bounds, buckets, rows, image, true);
-        if (any_long) any_longer |= FN(sort_long)(to, begin, from, bounds, image);
+        if (any_long) any_longer |= FN(sort_long)(to, begin, from, bounds, image, place_bits);
     }
     return any_longer;
 }
 
 TARGET static bool FN(sort_buckets)(const struct sort_arrays *to, uint64_t begin, const void *area, const uint32_t *bounds,
-                                    uint32_t nbuckets, const struct sort_image *image) {
+                                    uint32_t nbuckets, uint32_t place_bits, const struct sort_image *image) {
     const struct sort_image no_float = {image->flip, 0};
     const FN(item) *const from = area;
-    return image->when_negative == 0 ? FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, &no_float)
-                                     : FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, image);
+    return image->when_negative == 0 ? FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, place_bits, &no_float)
+                                     : FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, place_bits, image);
 }
 
 #undef KEY

@@ -136,22 +136,24 @@ void sort_sample_of(const struct sorter *s, const unsigned char *keys, uint64_t 
     images_of(images, room, nkeys, s->kernel->item_nbytes, &s->image);
 }
 
-/* Is a sixteenth of the sample, which is in order, but not just a few, in one of 64 buckets? */
-static bool lie_together(const uint64_t *images, uint32_t nkeys) {
+/* Is one in so many of the sample, which is in order, but not just a few, in one of 64 buckets? */
+static bool lie_together(const uint64_t *images, uint32_t nkeys, uint32_t one_in) {
     const uint64_t differ = images[0] ^ images[nkeys - 1];
     const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), shift = top > SORT_SPLIT_MIN_BITS ? top - SORT_SPLIT_MIN_BITS : 0;
-    const uint32_t run = nkeys / 16 > SPREAD_PAIRS_RUN ? nkeys / 16 : SPREAD_PAIRS_RUN;
+    const uint32_t run = nkeys / one_in > SPREAD_PAIRS_RUN ? nkeys / one_in : SPREAD_PAIRS_RUN;
     uint32_t nruns = 0;
     for (uint32_t i = run; i < nkeys; i++) nruns += images[i] >> shift == images[i - run] >> shift;
     return shift > 0 && nruns > 0;
 }
 
-bool sort_pairs_are_skewed(const struct sorter *s, const unsigned char *keys, uint64_t n) {
+enum sort_spread sort_pairs_spread(const struct sorter *s, const unsigned char *keys, uint64_t n) {
     uint64_t images[SPREAD_MAX_KEYS];
     const uint32_t nkeys = n <= SPREAD_PAIRS_FEW ? SPREAD_KEYS : spread_keys(n);
     sort_sample_of(s, keys, n, images, nkeys);
     uint32_t nequal = 0;
     for (uint32_t i = 1; i < nkeys; i++) nequal += images[i] == images[i - 1];
-    const bool few_bits = (images[0] ^ images[nkeys - 1]) < UINT64_C(1) << SORT_LEAF_BITS; /* then a digit takes all */
-    return lie_together(images, nkeys) || (nequal >= SPREAD_PAIRS_EQUAL && !few_bits);
+    const uint64_t differ = images[0] ^ images[nkeys - 1];
+    const bool digit_does = differ < UINT64_C(1) << SORT_LEAF_BITS, digits_do = differ < UINT64_C(1) << (2 * SORT_LEAF_BITS - 2);
+    if (lie_together(images, nkeys, 16)) return lie_together(images, nkeys, 4) && !digits_do ? SORT_SKEWED : SORT_UNEVEN;
+    return nequal >= SPREAD_PAIRS_EQUAL && !digit_does ? SORT_FEW : SORT_EVEN;
 }

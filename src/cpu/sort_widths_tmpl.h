@@ -112,6 +112,10 @@ static struct sort_digits sort_leaf_digits(uint64_t varying, uint32_t n) {
     return digits;
 }
 
+static bool sort_two_digits_do(uint64_t varying, uint32_t n) {
+    return (varying & sort_low_bits(sort_leaf_digits(varying, n).low_shift)) == 0;
+}
+
 /* For networks: one digit that leaves buckets of 6 to 11 keys, if they are evenly spread. */
 static struct sort_digits sort_network_digits(uint64_t varying, uint64_t n) {
     const uint32_t top = sort_bit_top(varying), nbits = min_u32(sort_network_bits(n), top);
