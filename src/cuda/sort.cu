@@ -217,10 +217,10 @@ static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *
 }
 
 /* Where the slots are, and what belongs to coarse buckets but does not fit the output. */
-template <typename KEY> static void place_slots(struct split_job *split, char *area) {
+template <typename ITEM> static void place_slots(struct split_job *split, char *area) {
     const uint32_t nbuckets = 1u << (split->coarse_bits + split->fine_bits);
     split->slots.area = area;
-    split->slots.aside = (KEY *)area + (size_t)nbuckets * split->slots.items; /* of floats: as the plan has it */
+    split->slots.aside = (ITEM *)area + (size_t)nbuckets * split->slots.items; /* of floats: as the plan has it */
     split->slots.size = split->header->cursor + nbuckets;
 }
 
@@ -264,7 +264,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
         split->levels_first = split->n >= levels_first_min(sizeof(KEY));
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
-    if (split->slots.items || split->slots.float_items) place_slots<KEY>(split, scratch + layout->slots);
+    if (split->slots.items || split->slots.float_items) place_slots<ITEM>(split, scratch + layout->slots);
     split->second = split->value_nbytes == 4 ? NULL : job->drop_keys ? split->values_out : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;

@@ -149,11 +149,10 @@ static __device__ __forceinline__ uint32_t reserve_digits(uint32_t (&base)[PER_T
     return reach;
 }
 
-/* Puts a thread's items into runs. Some places are asked for together, since no load may go before a store. */
-template <int ROWS, typename ITEM, typename DIGITS, typename ITEMS>
-static __device__ __forceinline__ void scatter_items(ITEM *s_tile, const ITEM (&items)[ROWS], const ITEMS &which,
-                                                     const struct packed_ranks<ROWS> &ranks, const uint16_t *s_places,
-                                                     const DIGITS &digits) {
+/* Puts a thread's items into runs: put(place, row). Some places are asked for together, since no load may go before a store. */
+template <int ROWS, typename ITEM, typename DIGITS, typename ITEMS, typename PUT>
+static __device__ __forceinline__ void scatter_items(const ITEM (&items)[ROWS], const ITEMS &which, const struct packed_ranks<ROWS> &ranks,
+                                                     const uint16_t *s_places, const DIGITS &digits, const PUT &put) {
     constexpr int TOGETHER = 4;
 #pragma unroll
     for (int first = 0; first < ROWS; first += TOGETHER) {
@@ -162,7 +161,7 @@ static __device__ __forceinline__ void scatter_items(ITEM *s_tile, const ITEM (&
         for (int i = 0; i < TOGETHER && first + i < ROWS; i++) place[i] = s_places[digits.of(items[first + i])] + ranks.get(first + i);
 #pragma unroll
         for (int i = 0; i < TOGETHER && first + i < ROWS; i++) {
-            if (which.has(first + i)) s_tile[place[i]] = items[first + i];
+            if (which.has(first + i)) put(place[i], first + i);
         }
     }
 }
@@ -203,7 +202,7 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
     uint32_t base[PER_THREAD];
     reserve_digits(base, s, tile.cursors, digits.mask + 1);
     __syncthreads(); /* all places */
-    scatter_items(s_tile, images, items, ranks, s.places(), digits);
+    scatter_items(images, items, ranks, s.places(), digits, [&](uint32_t place, int row) { s_tile[place] = images[row]; });
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {
         if (threadIdx.x * PER_THREAD + i <= digits.mask) s.base[threadIdx.x * PER_THREAD + i] = base[i];
@@ -225,25 +224,27 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     wait_for_predecessor();
     if (job.header->too_big != ALL_FIT && job.header->too_big != SOME_TOO_BIG) return;
 
-    const bool two = job.coarse_bits > 0;
-    const uint32_t tile_items = SECOND ? job.tile_items : job.first_items;
-    uint32_t first = blockIdx.x * tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.header->cursor;
-    if (SECOND) {
-        if (blockIdx.x >= job.header->coarse_tile[1u << job.coarse_bits]) return;
-        const uint32_t coarse = coarse_of_tile(job, blockIdx.x);
-        first = job.header->start[coarse << job.fine_bits] + (blockIdx.x - job.header->coarse_tile[coarse]) * tile_items;
-        end = job.header->start[(coarse + 1) << job.fine_bits];
-        cursors = job.header->cursor + (coarse << job.fine_bits);
-    }
-    const bool coarse_digit = two && !SECOND;
+    const bool two = job.coarse_bits > 0, coarse_digit = two && !SECOND;
     load_entries(s_table, job);
     if (DIGITS::BY_CELLS) __syncthreads(); /* the table */
     const DIGITS digits =
         cut_number<DIGITS, ITEM>(job, coarse_digit ? job.fine_bits : 0, coarse_digit ? job.coarse_bits : job.fine_bits, s_table.entries);
-    const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first;
-    const struct tile_of_partition<KEY> tile = { src, first, min(end - first, tile_items), tile_items / SPLIT_THREADS, cursors };
-    partition_tile<KEY, ITEM, SECOND, false, partition_shape<ITEM, !SECOND>::ROWS>(
-        job, tile, digits, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory, s_partition);
+    const uint32_t tile_items = SECOND ? job.tile_items : job.first_items;
+    const uint32_t ntiles = SECOND ? job.header->coarse_tile[1u << job.coarse_bits] : (job.n + tile_items - 1) / tile_items;
+    for (uint32_t number = blockIdx.x; number < ntiles; number += gridDim.x) {
+        uint32_t first = number * tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.header->cursor;
+        if (SECOND) {
+            const uint32_t coarse = coarse_of_tile(job, number);
+            first = job.header->start[coarse << job.fine_bits] + (number - job.header->coarse_tile[coarse]) * tile_items;
+            end = job.header->start[(coarse + 1) << job.fine_bits];
+            cursors = job.header->cursor + (coarse << job.fine_bits);
+        }
+        const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first;
+        const struct tile_of_partition<KEY> tile = { src, first, min(end - first, tile_items), tile_items / SPLIT_THREADS, cursors };
+        partition_tile<KEY, ITEM, SECOND, false, partition_shape<ITEM, !SECOND>::ROWS>(
+            job, tile, digits, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory, s_partition);
+        __syncthreads(); /* nobody needs the tile any more */
+    }
 }
 
 #endif

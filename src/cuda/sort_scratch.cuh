@@ -100,9 +100,11 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     if (!argsort && value_nbytes == 0 && key_nbytes >= 4 && n >= SPLIT_TWO_MIN) s.deep = layout_deep(&deep_total, n, key_nbytes);
     if (deep_total > s.total) s.total = deep_total;
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
-    if (!argsort && value_nbytes == 0 && key_nbytes >= 4 && min_u64(n, SPLIT_MAX) * key_nbytes >= SLOTS_MIN_NBYTES) {
+    const bool indexed = argsort && key_nbytes == 4;
+    const uint64_t in_slots = min_u64(n, SPLIT_MAX), item_nbytes = indexed ? 2 * key_nbytes : key_nbytes;
+    if ((indexed || (!argsort && value_nbytes == 0 && key_nbytes >= 4)) && in_slots * item_nbytes >= SLOTS_MIN_NBYTES) {
         uint64_t slots_total = s.states[0];
-        s.slots = take(&slots_total, float_slots_items(min_u64(n, SPLIT_MAX)), key_nbytes);
+        s.slots = take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : float_slots_items(in_slots), item_nbytes);
         if (slots_total > s.total) s.total = slots_total;
     }
     s.values = take(&s.total, n, value_nbytes);

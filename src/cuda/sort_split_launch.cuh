@@ -36,7 +36,9 @@ static cudaError_t launch_buckets(const struct split_job *job, const struct cuda
 template <typename KEY, typename ITEM, bool SECOND, typename DIGITS>
 static cudaError_t launch_partition(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t tile_items = SECOND ? job->tile_items : job->first_items;
-    const uint32_t nctas = (job->n + tile_items - 1) / tile_items + (SECOND ? 1u << job->coarse_bits : 0);
+    const uint32_t ntiles = (job->n + tile_items - 1) / tile_items + (SECOND ? 1u << job->coarse_bits : 0);
+    /* Behind slots it is nearly always in vain: then each CTA takes some tiles, as CTAs that return at once take their time, too. */
+    const uint32_t nctas = job->slots.area ? (uint32_t)min_u64(ntiles, (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM * 8) : ntiles;
     return launch_next(queue, split_partition<KEY, ITEM, SECOND, DIGITS>, nctas, SPLIT_THREADS, (uint32_t)(tile_items * sizeof(ITEM)),
                        *job);
 }
@@ -248,9 +250,9 @@ static bool plan_slots(struct split_job *job, uint64_t n, bool one, uint32_t bit
 
 /* Chooses bits and shape for buckets in slots, and the same for what is behind them. Two partitions write to the output first, which must
  * not be the input. */
-template <typename KEY> static bool choose_slots(struct split_job *job, const struct sort_args *args) {
-    typedef split_shapes<KEY> SHAPES;
-    if (args->n * sizeof(KEY) < SLOTS_MIN_NBYTES || args->n >= SPLIT_MAX) return false;
+template <typename KEY, typename ITEM> static bool choose_slots(struct split_job *job, const struct sort_args *args) {
+    typedef split_shapes<ITEM> SHAPES;
+    if (args->n * sizeof(ITEM) < SLOTS_MIN_NBYTES || args->n >= SPLIT_MAX) return false;
     const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, slots_single_bits(sizeof(KEY)), SPLIT_MAX_BITS};
     for (int i = 0; i < (args->keys_in == args->keys_out ? 2 : 3); i++) {
@@ -282,9 +284,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     if (fused_only) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        if (!by_cells && choose_slots<KEY>(job, args)) return true;
-    }
+    if (!by_cells && choose_slots<KEY, ITEM>(job, args)) return true;
     for (int partitions = 1; partitions <= 2; partitions++) {
         for (int shape = partitions - 1; shape < 3; shape++) {
             const uint32_t bits = split_bits(args->n, limits[shape]);
@@ -296,27 +296,27 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     return false;
 }
 
-/* The CTA that looks ahead has counters where the others have a tile. */
-template <typename KEY, enum slots_step STEP>
+/* The CTAs that look ahead have counters where the others have a tile. */
+template <typename KEY, typename ITEM, enum slots_step STEP>
 static cudaError_t launch_slots_step(const struct split_job *job, const struct cuda_queue *queue) {
-    typedef slots_shape<KEY, STEP> SHAPE;
-    const uint32_t tile = SHAPE::ITEMS * sizeof(KEY);
+    typedef slots_shape<KEY, ITEM, STEP> SHAPE;
+    const uint32_t tile = slots_runs<SHAPE, ITEM>::NBYTES;
     if (STEP == SLOTS_FINE)
-        return launch_next(queue, split_into_slots<KEY, STEP>, job->slots.coarse_tiles << job->slots.coarse_bits, SHAPE::THREADS, tile,
-                           *job);
+        return launch_next(queue, split_into_slots<KEY, ITEM, STEP>, job->slots.coarse_tiles << job->slots.coarse_bits, SHAPE::THREADS,
+                           tile, *job);
     const uint32_t ntiles = (job->n + SHAPE::ITEMS - 1) / SHAPE::ITEMS;
-    const uint32_t nctas = STEP == SLOTS_ONLY ? (uint32_t)min_u64(ntiles + 1, (uint64_t)queue->nsms) : ntiles + 1;
-    return launch_next(queue, split_into_slots<KEY, STEP>, nctas, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
+    const uint32_t most = STEP == SLOTS_ONLY ? (uint32_t)queue->nsms : UINT32_MAX, nctas = (uint32_t)min_u64(ntiles + SHAPE::LOOKERS, most);
+    return launch_next(queue, split_into_slots<KEY, ITEM, STEP>, nctas, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
 }
 
-template <typename KEY> static cudaError_t launch_slots(struct split_job *job, const struct cuda_queue *queue) {
+template <typename KEY, typename ITEM> static cudaError_t launch_slots(struct split_job *job, const struct cuda_queue *queue) {
     struct slots_plan *slots = &job->slots;
     slots->nfirst = (uint32_t)queue->nsms * (slots->coarse_bits ? SPLIT_CTAS_PER_SM : 1) - 1;
-    if (!slots->coarse_bits) return launch_slots_step<KEY, SLOTS_ONLY>(job, queue);
-    constexpr uint32_t TILE_ITEMS = slots_shape<KEY, SLOTS_FINE>::ITEMS;
+    if (!slots->coarse_bits) return launch_slots_step<KEY, ITEM, SLOTS_ONLY>(job, queue);
+    constexpr uint32_t TILE_ITEMS = slots_shape<KEY, ITEM, SLOTS_FINE>::ITEMS;
     slots->coarse_tiles = (slots->coarse_items + slots->aside_items + TILE_ITEMS - 1) / TILE_ITEMS;
-    const cudaError_t error = launch_slots_step<KEY, SLOTS_COARSE>(job, queue);
-    return error == cudaSuccess ? launch_slots_step<KEY, SLOTS_FINE>(job, queue) : error;
+    const cudaError_t error = launch_slots_step<KEY, ITEM, SLOTS_COARSE>(job, queue);
+    return error == cudaSuccess ? launch_slots_step<KEY, ITEM, SLOTS_FINE>(job, queue) : error;
 }
 
 template <typename KEY, typename ITEM, typename DIGITS>
@@ -335,12 +335,10 @@ static cudaError_t launch_split_by(const struct split_job *job, const struct cud
 }
 
 template <typename KEY, typename ITEM> static cudaError_t launch_split(struct split_job *job, const struct cuda_queue *queue) {
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        const cudaError_t error = job->slots.items ? launch_slots<KEY>(job, queue) : cudaSuccess;
-        if (error != cudaSuccess) return error;
-    }
+    cudaError_t error = job->slots.items ? launch_slots<KEY, ITEM>(job, queue) : cudaSuccess;
+    if (error != cudaSuccess) return error;
     if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, queue);
-    cudaError_t error = launch_cells<KEY>(job, queue);
+    error = launch_cells<KEY>(job, queue);
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
         if (error == cudaSuccess && job->slots.area) error = launch_cell_slots<KEY>(job, queue);
     }

@@ -1,6 +1,5 @@
-/* test_cuda_sort_large.c: sorts on the GPU of more keys than fit its multiprocessors, against the CPU backend: every distribution, and
- * slots.
- */
+/* test_cuda_sort_large.c: sorts on the GPU of more keys than fit its multiprocessors, against the CPU backend: every distribution, slots,
+ * and values that are gathered. */
 #include "oracle.h"
 #include "sort_case.h"
 
@@ -19,6 +18,39 @@ static void test_slots(void) {
             if (s > 0 || !quick()) test_case(c, distributions[d]);
             c = (struct sort_case){.form = KEYS, .type = UPSWEEP_I32, .n = sizes[s], .key_nbytes = 4, .keys_in_place = true};
             if (d == 0) test_case(c, distributions[d]);
+        }
+    }
+}
+
+/* The same of keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */
+static void test_indexed_slots(void) {
+    static const enum distribution distributions[] = {RANDOM, HALVED, SORTED, REPEATED, LUMP, LOW_SHARED};
+    static const uint64_t sizes[] = {(28 << 20) / 8 - 1, (28 << 20) / 8, (1 << 23) + 7, (9 << 21) + 5, 35700003};
+    for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
+            struct sort_case c = {.form = d % 3 == 1 ? ARGSORT64 : ARGSORT32, .n = sizes[s], .key_nbytes = 4, .shift = s + d};
+            c.type = d % 2 ? UPSWEEP_U32 : UPSWEEP_I32;
+            c.value_nbytes = c.form == ARGSORT64 ? 8 : 4;
+            c.order.descending = (uint32_t)(s + d) % 2;
+            test_case(c, distributions[d]);
+        }
+    }
+}
+
+/* Values of 16 bytes, which move once, and by indices from there on, if they are aligned and not in place; and if keys are not split. */
+static void test_moved_values(void) {
+    static const enum distribution distributions[] = {RANDOM, SKEWED, SORTED};
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_F32};
+    static const uint64_t sizes[] = {70001, (1 << 22) + 9, (9 << 20) + 1};
+    for (size_t i = 0; i < (quick() ? 18 : 27); i++) {
+        struct sort_case c = {.form = PAIRS, .type = types[i % 3], .n = sizes[i / 9], .key_nbytes = elem_size(types[i % 3])};
+        c.value_nbytes = 16;
+        c.order.descending = (uint32_t)i % 2;
+        for (int way = 0; way < 4; way++) {
+            c.keys_in_place = way == 1;
+            c.values_in_place = way == 2;
+            c.shift = way == 3 ? 8 : 0;
+            test_case(c, distributions[i / 3 % 3]);
         }
     }
 }
@@ -44,6 +76,8 @@ int main(void) {
         if (!quick()) test_every_distribution(UPSWEEP_U32, (9 << 21) + 3, true);
         if (!quick()) test_every_distribution(UPSWEEP_I64, (9 << 21) + 3, true);
         test_slots();
+        test_indexed_slots();
+        test_moved_values();
         test_float_slots(UPSWEEP_F32);
         test_float_slots(UPSWEEP_F64);
     }

@@ -1,0 +1,148 @@
+/* sort_slots_look.cuh: will keys fit slots of one size (sort_slots.cuh)? Only a look at some of them tells before it is too late:
+ *
+ *     a sample of 1,024      by all CTAs that start first, while their own keys are on their way: is some bucket too big anyway?
+ *     some 100,000 keys      by a CTA of their own, while the others are at work: do more share a bucket than chance has it?
+ *     the same number        by another one, if keys have an index: are there equal ones?
+ *
+ * None need see everything: what they miss shows when a slot is full. Cost: a multiprocessor, or two, for the time of a tile or three. */
+#ifndef UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
+#define UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
+
+#include "sort_partition.cuh"
+
+/* Keys by bucket, in counters of eight bits. What does not fit one goes to the next, which does no harm: by then keys are far from uniform.
+ */
+template <typename KEY> struct looked_counts {
+    static constexpr uint32_t VECTORS = 1; /* loads of 16 bytes that are side by side */
+    const struct key_order<KEY> order;
+    const uint32_t number_bits;
+    uint32_t *const s_words;
+
+    __device__ __forceinline__ looked_counts(const struct split_job &job, uint32_t *s_words_)
+        : order(job), number_bits(job.slots.coarse_bits + job.slots.fine_bits), s_words(s_words_) {}
+
+    /* By all threads; a barrier must follow. */
+    __device__ __forceinline__ void clear() const {
+        for (uint32_t i = threadIdx.x; i < 1u << number_bits >> 2; i += blockDim.x) s_words[i] = 0;
+    }
+    __device__ __forceinline__ uint32_t number_of(KEY key) const { return (uint32_t)(order.image(key) >> (sizeof(KEY) * 8 - number_bits)); }
+    /* Returns how many have been counted there before. */
+    __device__ __forceinline__ uint32_t add(KEY key) const {
+        const uint32_t number = number_of(key), at = number % 4 * 8;
+        return atomicAdd(&s_words[number / 4], 1u << at) >> at & 0xff;
+    }
+    /* The same of some neighbours, which are no pairs, as sorted keys are welcome. */
+    template <int N> __device__ __forceinline__ uint32_t add_neighbours(const KEY (&keys)[N]) const {
+        uint32_t npairs = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            npairs += add(keys[i]);
+#pragma unroll
+            for (int j = 0; j < i; j++) npairs -= number_of(keys[i]) == number_of(keys[j]);
+        }
+        return npairs;
+    }
+};
+
+/* Keys by themselves, each at a place that it draws, until the next one comes there. */
+struct looked_keys {
+    static constexpr uint32_t VECTORS = 4, PLACE_BITS = 14;
+    uint32_t *const s_keys;
+
+    static __device__ __forceinline__ uint32_t place_of(uint32_t key) { return key * 0x9e3779b1u >> (32 - PLACE_BITS); }
+    /* By all threads: keys that belong elsewhere. A barrier must follow. */
+    __device__ __forceinline__ void clear() const {
+        for (uint32_t i = threadIdx.x; i < 1u << PLACE_BITS; i += blockDim.x) s_keys[i] = place_of(0) == i;
+    }
+    /* Returns how many have met themselves. */
+    template <int N> __device__ __forceinline__ uint32_t add_neighbours(const uint32_t (&keys)[N]) const {
+        uint32_t nequal = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++) nequal += atomicExch(&s_keys[place_of(keys[i])], keys[i]) == keys[i];
+        return nequal;
+    }
+};
+static_assert(0x9e3779b1u >> (32 - looked_keys::PLACE_BITS) != 0, "1 belongs elsewhere than 0");
+
+/* The sample which the histogram would look at, the same in all CTAs: some of the keys each thread's. */
+template <typename KEY, int THREADS> struct slots_sample {
+    static constexpr int OF_THREAD = SPLIT_HISTOGRAM_THREADS / THREADS;
+    KEY keys[OF_THREAD];
+
+    __device__ __forceinline__ void load(const struct split_job &job) {
+#pragma unroll
+        for (int i = 0; i < OF_THREAD; i++)
+            keys[i] = ((const KEY *)job.in)[(uint64_t)(threadIdx.x + i * THREADS) * job.n / SPLIT_HISTOGRAM_THREADS];
+    }
+    /* Must some bucket be too big? All threads call it. */
+    __device__ __forceinline__ bool is_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) const {
+        const struct looked_counts<KEY> counts(job, s_counts);
+        counts.clear();
+        if (threadIdx.x == 0) *s_npairs = 0;
+        __syncthreads(); /* zeroes before counts */
+        uint32_t npairs = 0;
+#pragma unroll
+        for (int i = 0; i < OF_THREAD; i++) npairs += counts.add(keys[i]);
+        npairs = sum_warp(npairs);
+        if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
+        __syncthreads(); /* all pairs */
+        return *s_npairs >= job.sample_limit;
+    }
+};
+
+/* The pairs among many keys, all threads' together; 16 bytes of neighbours at a time. nkeys: a power of two, so many at least that each
+ * thread has loads enough to be under way together. All threads call it. */
+template <typename KEY, typename COUNTS>
+static __device__ __forceinline__ uint32_t look_at_keys(const struct split_job &job, uint32_t nkeys, const COUNTS &counts,
+                                                        uint32_t *s_npairs) {
+    constexpr uint32_t N = 16 / sizeof(KEY), TOGETHER = 8;
+    counts.clear();
+    if (threadIdx.x == 0) *s_npairs = 0;
+    __syncthreads(); /* zeroes before counts */
+    const uint32_t nloads = nkeys / N;
+    const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY), nvectors = (job.n - skipped) / N;
+    const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped);
+    uint32_t npairs = 0;
+    for (uint32_t first = threadIdx.x; first < nloads; first += TOGETHER * blockDim.x) {
+        if (*(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN) break; /* others have found out */
+        union {
+            uint4 vector[TOGETHER];
+            KEY key[TOGETHER][N];
+        } got;
+#pragma unroll
+        for (uint32_t k = 0; k < TOGETHER; k++) {
+            const uint32_t i = (first + k * blockDim.x) % nloads, group = i / COUNTS::VECTORS;
+            got.vector[k] = vectors[((uint64_t)group * nvectors >> (31 - __clz((int)(nloads / COUNTS::VECTORS)))) + i % COUNTS::VECTORS];
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < TOGETHER; k++) npairs += counts.add_neighbours(got.key[k]);
+    }
+    npairs = sum_warp(npairs);
+    if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
+    __syncthreads(); /* all pairs */
+    return *s_npairs;
+}
+
+/* One CTA, while the others are at work: will some bucket become too big? If more pairs of keys share a bucket than chance has it; so equal
+ * keys show, too. */
+template <typename KEY>
+static __device__ __forceinline__ void look_for_skew(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
+    const struct looked_counts<KEY> counts(job, s_counts);
+    const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << counts.number_bits);
+    const float chance = (float)nkeys * (float)nkeys / (float)(2u << counts.number_bits);
+    const uint32_t npairs = look_at_keys<KEY>(job, nkeys, counts, s_npairs);
+    if (threadIdx.x == 0 && (float)npairs > chance + 4 * sqrtf(chance)) job.header->slots_full = SLOTS_FULL;
+}
+
+/* Another one, if items have an index: will equal keys fill a bucket's bins? If values are drawn d times each, on average, then d nkeys^2
+ * / 2n pairs are equal. Of these, as a place keeps its key until another one takes it, 22 % meet, and 38 % of half as many keys; so d may
+ * be one. */
+template <typename KEY>
+static __device__ __forceinline__ void look_for_repeats(const struct split_job &job, uint32_t *s_keys, uint32_t *s_npairs) {
+    const bool only = job.slots.coarse_bits == 0; /* then it must be found out sooner */
+    const uint32_t nkeys = only ? SLOTS_LOOKED / 2 : SLOTS_LOOKED, part = only ? 5 : 8;
+    const uint32_t nequal = look_at_keys<KEY>(job, nkeys, looked_keys{s_keys}, s_npairs);
+    if (threadIdx.x == 0 && nequal > max((uint32_t)((uint64_t)nkeys * nkeys / job.n / part), 8u)) job.header->slots_full = SLOTS_FULL;
+}
+
+#endif
