@@ -26,7 +26,7 @@
  * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, the
  * kernel that splits further, or both are queued with every split, for keys that the split is not for. Nothing waits for the device.
  *
- * Values of up to 16 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
+ * Values of up to 8 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
  * Cost: as the files say. Source: Adinets and Merrill, Onesweep, 2022; Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort
  * on GPUs, 2017. */
 #include <cuda_runtime.h>
@@ -176,19 +176,19 @@ template <typename KEY> static bool is_small(const struct sort_job *job, const s
     return job->value_nbytes <= MOVED_VALUE_MAX && job->values_in != job->values_out;
 }
 
-/* In place, the values are first copied to where the indices' second buffer was (job->values_tmp), which the passes need no more. */
+/* In place, the values are first copied to where the second buffers of keys and indices were, one behind the other. */
 static cudaError_t launch_gather(const struct sort_job *job, const struct sort_args *args, const void *indices,
                                  const struct cuda_queue *queue) {
     const void *src = args->values_in;
     const uint32_t nbytes = (uint32_t)args->value_nbytes;
     if (src == args->values_out) {
         const cudaError_t error =
-            cudaMemcpyAsync(job->values_tmp, src, args->n * nbytes, cudaMemcpyDeviceToDevice, (cudaStream_t)queue->stream);
+            cudaMemcpyAsync(job->keys_tmp, src, args->n * nbytes, cudaMemcpyDeviceToDevice, (cudaStream_t)queue->stream);
         if (error != cudaSuccess) return error;
-        src = job->values_tmp;
+        src = job->keys_tmp;
     }
-    if (job->value_nbytes == 4) return launch_gather_by<uint32_t>(args->values_out, src, indices, args->n, nbytes, queue);
-    return launch_gather_by<uint64_t>(args->values_out, src, indices, args->n, nbytes, queue);
+    if (job->value_nbytes == 4) return launch_gather_by<uint32_t>(args->values_out, src, indices, job, nbytes, queue);
+    return launch_gather_by<uint64_t>(args->values_out, src, indices, job, nbytes, queue);
 }
 
 /* ---- launches: keys alone, and indices --------------------------------------------------------------------------------------- */
@@ -270,6 +270,27 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
 }
 
+/* Queues a stable split. Values of 16 bytes move once, to where they would be copied if they were sorted in place; the keys go with them to
+ * where the values will be. */
+template <typename KEY>
+static cudaError_t launch_stable_of(struct sort_job *job, struct split_job *split, const struct cuda_queue *queue,
+                                    const struct sort_args *args, uint32_t word) {
+    const cudaError_t error = clear_headers(job, split, queue);
+    if (error != cudaSuccess) return error;
+    if (args->value_nbytes != 16 || args->values_in == args->values_out || common_unit(args->values_in, args->values_out, 16) != 16 ||
+        !is_gathered(args))
+        return launch_stable<KEY>(job, job, split, queue, word);
+    job->values_moved = job->keys_tmp;
+    struct sort_job first = *job, second = *job;
+    first.values_in = args->values_in;
+    first.values_tmp = job->keys_tmp;
+    first.value_nbytes = first.value_unit = 16;
+    first.keys_tmp = second.keys_tmp = args->values_out;
+    second.values_tmp = NULL; /* indices */
+    set_tiles(&first, queue, sizeof(KEY), 16);
+    return launch_stable<KEY>(&first, &second, split, queue, 16);
+}
+
 /* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up. */
 template <typename KEY>
 static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args,
@@ -291,8 +312,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         if (alone && !split.fused && queue->nsms <= SORT_HISTOGRAM_THREADS) job->seen = split.seen = &split.header->seen;
         if (alone) return launch_split_of<KEY, KEY>(job, &split, layout, scratch, queue, args);
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, layout, scratch, queue, args);
-        const cudaError_t error = clear_headers(job, &split, queue);
-        return error == cudaSuccess ? launch_stable<KEY>(job, &split, queue, word) : error;
+        return launch_stable_of<KEY>(job, &split, queue, args, word);
     }
     return cudaSuccess;
 }

@@ -9,11 +9,13 @@
 
 #include "sort_job.cuh"
 
-/* units: of a value; lanes: of a group, a power of two. */
+/* units: of a value; lanes: of a group, a power of two. moved: NULL, or what to read instead of `given` if *fit says ALL_FIT. */
 template <typename UNIT, typename INDEX>
 __global__ void __launch_bounds__(SORT_GATHER_THREADS)
-    sort_gather(UNIT *out, const UNIT *in, const INDEX *indices, const uint64_t n, const uint32_t units, const uint32_t lanes) {
+    sort_gather(UNIT *out, const UNIT *given, const UNIT *moved, const uint32_t *fit, const INDEX *indices, const uint64_t n,
+                const uint32_t units, const uint32_t lanes) {
     wait_for_predecessor();
+    const UNIT *in = moved && *fit == ALL_FIT ? moved : given;
     const uint64_t thread = (uint64_t)blockIdx.x * SORT_GATHER_THREADS + threadIdx.x;
     const uint64_t ngroups = (uint64_t)gridDim.x * SORT_GATHER_THREADS / lanes;
     for (uint64_t i = thread / lanes; i < n; i += ngroups) {
@@ -29,30 +31,31 @@ static uint32_t common_unit(const void *a, const void *b, size_t nbytes) {
 }
 
 template <typename UNIT, typename INDEX>
-static cudaError_t launch_gather_as(void *out, const void *in, const void *indices, uint64_t n, uint32_t nbytes,
+static cudaError_t launch_gather_as(void *out, const void *in, const void *indices, const struct sort_job *job, uint32_t nbytes,
                                     const struct cuda_queue *queue) {
     const uint32_t units = nbytes / (uint32_t)sizeof(UNIT);
     uint32_t lanes = 1;
     while (lanes < 32 && lanes < units) lanes *= 2;
-    const uint64_t nctas = (n + SORT_GATHER_THREADS / lanes - 1) / (SORT_GATHER_THREADS / lanes);
+    const uint64_t nctas = (job->n + SORT_GATHER_THREADS / lanes - 1) / (SORT_GATHER_THREADS / lanes);
     const uint32_t grid = (uint32_t)min_u64(nctas, (uint64_t)queue->nsms * 64);
-    return launch_next(queue, sort_gather<UNIT, INDEX>, grid, SORT_GATHER_THREADS, 0, out, in, indices, n, units, lanes);
+    return launch_next(queue, sort_gather<UNIT, INDEX>, grid, SORT_GATHER_THREADS, 0, out, in, job->values_moved, job->only_if, indices,
+                       job->n, units, lanes);
 }
 
 template <typename INDEX>
-static cudaError_t launch_gather_by(void *out, const void *in, const void *indices, uint64_t n, uint32_t nbytes,
+static cudaError_t launch_gather_by(void *out, const void *in, const void *indices, const struct sort_job *job, uint32_t nbytes,
                                     const struct cuda_queue *queue) {
     switch (common_unit(out, in, nbytes)) {
     case 16:
-        return launch_gather_as<uint4, INDEX>(out, in, indices, n, nbytes, queue);
+        return launch_gather_as<uint4, INDEX>(out, in, indices, job, nbytes, queue);
     case 8:
-        return launch_gather_as<uint64_t, INDEX>(out, in, indices, n, nbytes, queue);
+        return launch_gather_as<uint64_t, INDEX>(out, in, indices, job, nbytes, queue);
     case 4:
-        return launch_gather_as<uint32_t, INDEX>(out, in, indices, n, nbytes, queue);
+        return launch_gather_as<uint32_t, INDEX>(out, in, indices, job, nbytes, queue);
     case 2:
-        return launch_gather_as<uint16_t, INDEX>(out, in, indices, n, nbytes, queue);
+        return launch_gather_as<uint16_t, INDEX>(out, in, indices, job, nbytes, queue);
     default:
-        return launch_gather_as<uint8_t, INDEX>(out, in, indices, n, nbytes, queue);
+        return launch_gather_as<uint8_t, INDEX>(out, in, indices, job, nbytes, queue);
     }
 }
 

@@ -85,6 +85,7 @@ struct sort_job {
     bool all_in_place;         /* with no live pass there is nothing to move */
     uint32_t most_values;      /* if there are so few, keys alone are counted by value, and not moved; others are sorted by its rank */
 
+    const void *values_moved;     /* NULL, or if only_if says ALL_FIT, what the indices of values that are gathered are of */
     const uint32_t *only_if;      /* NULL, or an enum split_fit */
     const struct seen_bits *seen; /* NULL, or if that is NOT_SPLIT, which bits vary */
     uint32_t histogram_copies;    /* of each counter, in the histogram kernel: a power of two, at most 32 */

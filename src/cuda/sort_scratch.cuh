@@ -4,7 +4,7 @@
 
 #include "sort_split.cuh"
 
-#define MOVED_VALUE_MAX 16 /* bytes; larger values are gathered */
+#define MOVED_VALUE_MAX 8 /* bytes; larger values are gathered: one random read is quicker than moving them three times or more */
 
 /* ---- shape of a pass --------------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +85,8 @@ static struct deep_scratch layout_deep(uint64_t *total, uint64_t all, size_t key
 static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes,
                                           bool argsort) {
     struct sort_scratch s = {};
-    const uint64_t full_tile = (uint64_t)SORT_THREADS * max_rows(queue, key_nbytes, word_nbytes(n, value_nbytes));
+    const uint32_t word = word_nbytes(n, value_nbytes), widest = value_nbytes == 16 ? 16 : word; /* that a partition moves */
+    const uint64_t full_tile = (uint64_t)SORT_THREADS * max_rows(queue, key_nbytes, widest);
     const uint64_t at_once = (uint64_t)queue->nsms * SORT_CTAS_PER_SM, portion = min_u64(n, SORT_PORTION_ITEMS);
     const uint64_t tiles = portion / full_tile > at_once ? portion / full_tile : at_once;
     s.state_rows = min_u64(portion / (SORT_THREADS * SORT_MIN_ROWS), tiles) + 1;
@@ -107,8 +108,9 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
         s.slots = take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : float_slots_items(in_slots), item_nbytes);
         if (slots_total > s.total) s.total = slots_total;
     }
-    s.values = take(&s.total, n, value_nbytes);
-    s.indices = take(&s.total, gathered ? n : 0, word_nbytes(n, value_nbytes));
+    /* Values that are gathered in place are first copied to where keys and indices were. */
+    s.values = take(&s.total, n, gathered ? max_u64(word, value_nbytes - min_u64(key_nbytes, value_nbytes)) : value_nbytes);
+    s.indices = take(&s.total, gathered ? n : 0, word);
     return s;
 }
 

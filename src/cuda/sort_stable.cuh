@@ -7,6 +7,8 @@
  *     3. buckets in shared memory (sort_placed.cuh)       all remaining bits at once
  *
  * A bucket too big for a CTA is seen in step 1, and then the passes of onesweep, queued behind, do the work instead.
+ * Values of 16 bytes are moved by the first partition only. From there on indices go with the keys, and a gather follows
+ * (sort_gather.cuh), which finds what it wants near by, since a coarse bucket fits L2.
  * Cost: keys read four times, values three times, both written three times, whatever the width of the keys: onesweep
  * moves both four times for 32 bits and eight times for 64. */
 #ifndef UPSWEEP_CUDA_SORT_STABLE_CUH
@@ -39,7 +41,7 @@ template <typename KEY> struct partition_desk {
 template <typename KEY>
 static __device__ __forceinline__ void next_tile(const struct sort_job &job, const struct split_job &split, bool second,
                                                  struct partition_desk<KEY> &desk) {
-    const uint32_t ticket = atomicAdd(&split.header->ticket[second], 1), tile_items = split.tile_items;
+    const uint32_t ticket = atomicAdd(&split.header->ticket[second], 1), tile_items = job.rows * SORT_THREADS;
     const uint32_t bits = second ? split.fine_bits : split.coarse_bits;
     const uint32_t ntiles = second ? split.header->coarse_tile[1u << split.coarse_bits] : job.ntiles;
     desk.done = ticket >= ntiles;
@@ -64,7 +66,7 @@ static __device__ __forceinline__ void next_tile(const struct sort_job &job, con
     desk.tile.values_dst = (char *)(second ? job.values_out : job.values_tmp);
     desk.tile.first = begin;
     desk.tile.count = min(end - begin, tile_items);
-    const bool indices = !second && !job.values_in;
+    const bool indices = !(second ? job.values_tmp : job.values_in);
     desk.tile.numbered = indices || job.by_place;
     desk.tile.number = indices ? begin : 0;
 }

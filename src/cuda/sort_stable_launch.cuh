@@ -72,19 +72,26 @@ static cudaError_t launch_stable_buckets(const struct sort_job *job, const struc
     return launch_stable_shape<KEY, typename SHAPES::BIG>(job, split, queue);
 }
 
+/* first, word: what the first partition moves; for the rest, second: the same, or 4 bytes if that is 16. */
 template <typename KEY>
-static cudaError_t launch_stable(const struct sort_job *job, struct split_job *split, const struct cuda_queue *queue, uint32_t word) {
-    split->tile_items = job->rows * SORT_THREADS;
-    for (int second = 0; second < 2; second++) {
-        split->states[second] = job->states[second];
-        split->state_words[second] = (job->ntiles + (second ? 1u << split->coarse_bits : 0)) * SORT_DIGITS;
-    }
+static cudaError_t launch_stable(const struct sort_job *first, const struct sort_job *second, struct split_job *split,
+                                 const struct cuda_queue *queue, uint32_t word) {
+    split->tile_items = second->rows * SORT_THREADS;
+    split->states[0] = first->states[0];
+    split->states[1] = second->states[1];
+    split->state_words[0] = first->ntiles * SORT_DIGITS;
+    split->state_words[1] = (second->ntiles + (1u << split->coarse_bits)) * SORT_DIGITS;
     cudaError_t error = launch_split_histogram<KEY, bit_digits>(split, queue);
-    for (int second = 0; second < 2 && error == cudaSuccess; second++) {
-        error = word == 8 ? launch_stable_partition<KEY, 8>(job, split, queue, second)
-                          : launch_stable_partition<KEY, 4>(job, split, queue, second);
+    if (error == cudaSuccess) {
+        error = word == 16  ? launch_stable_partition<KEY, 16>(first, split, queue, false)
+                : word == 8 ? launch_stable_partition<KEY, 8>(first, split, queue, false)
+                            : launch_stable_partition<KEY, 4>(first, split, queue, false);
     }
-    return error == cudaSuccess ? launch_stable_buckets<KEY>(job, split, queue) : error;
+    if (error == cudaSuccess) {
+        error = word == 8 ? launch_stable_partition<KEY, 8>(second, split, queue, true)
+                          : launch_stable_partition<KEY, 4>(second, split, queue, true);
+    }
+    return error == cudaSuccess ? launch_stable_buckets<KEY>(second, split, queue) : error;
 }
 
 #endif

@@ -18,12 +18,13 @@
 
 /* ---- values ------------------------------------------------------------------------------------------------------------------ */
 
-/* A value in registers: nothing, or a word of 4 or 8 bytes: the value itself, the index of its key, or its place in the tile. */
+/* A value in registers: nothing, or a word of 4, 8 or 16 bytes: the value itself, the index of its key, or its place in the tile. */
 struct no_value {};
 template <int NBYTES> struct value_word;
 template <> struct value_word<0> { typedef struct no_value type; };
 template <> struct value_word<4> { typedef uint32_t type; };
 template <> struct value_word<8> { typedef uint64_t type; };
+template <> struct value_word<16> { typedef uint4 type; };
 
 template <typename UNIT> static __device__ __forceinline__ void copy_units(char *dst, const char *src, uint32_t nbytes) {
     for (uint32_t i = 0; i < nbytes; i += sizeof(UNIT)) *(UNIT *)(dst + i) = *(const UNIT *)(src + i);
@@ -61,18 +62,21 @@ template <typename KEY> struct sort_tile {
 
 /* The word that stands for value i of the tile. */
 template <typename WORD, typename KEY> static __device__ __forceinline__ WORD value_at(const struct sort_tile<KEY> &tile, uint32_t i) {
-    return tile.numbered ? (WORD)(tile.number + i) : ((const WORD *)tile.values_src)[i];
+    if constexpr (sizeof(WORD) <= sizeof(uint64_t)) {
+        if (tile.numbered) return (WORD)(tile.number + i);
+    }
+    return ((const WORD *)tile.values_src)[i];
 }
 
 /* Writes value i of the output, which `word` stands for. */
 template <typename WORD, typename KEY>
 static __device__ __forceinline__ void put_value(const struct sort_job &job, const struct sort_tile<KEY> &tile, uint64_t i, WORD word) {
-    if (!job.by_place) {
-        ((WORD *)tile.values_dst)[i] = word;
-    } else {
-        copy_value(tile.values_dst + i * job.value_nbytes, tile.values_src + (uint64_t)word * job.value_nbytes, job.value_nbytes,
-                   job.value_unit);
+    if constexpr (sizeof(WORD) <= sizeof(uint64_t)) {
+        const uint32_t nbytes = job.value_nbytes;
+        if (job.by_place)
+            return copy_value(tile.values_dst + i * nbytes, tile.values_src + (uint64_t)word * nbytes, nbytes, job.value_unit);
     }
+    ((WORD *)tile.values_dst)[i] = word;
 }
 
 /* A pass that moves everything and reorders nothing. */
@@ -88,8 +92,12 @@ static __device__ __forceinline__ void copy_tile(const struct sort_job &job, con
 /* Asks for the values that a warp will move, a row of 32 a lane, to be brought nearer while the keys are ranked: a hint. */
 template <typename WORD, typename KEY>
 static __device__ __forceinline__ void prefetch_values(const struct sort_tile<KEY> &tile, uint32_t warp_first, uint32_t rows) {
-    const uint32_t lane = threadIdx.x % 32, i = warp_first + lane * 32;
-    if (!tile.numbered && lane < rows && i < tile.count) asm volatile("prefetch.global.L2 [%0];" ::"l"((const WORD *)tile.values_src + i));
+    constexpr uint32_t LINES = sizeof(WORD) == 16 ? 4 : 1; /* of a row */
+    if (tile.numbered) return;
+    for (uint32_t line = threadIdx.x % 32; line < rows * LINES; line += 32) {
+        const uint32_t i = warp_first + line * (32 / LINES);
+        if (i < tile.count) asm volatile("prefetch.global.L2 [%0];" ::"l"((const WORD *)tile.values_src + i));
+    }
 }
 
 /* ---- sorting it -------------------------------------------------------------------------------------------------------------- */
@@ -119,7 +127,7 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
                                                          const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
                                                          struct digit_sums &s, const ORDER &order) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
-    constexpr int TEAMS = SORT_THREADS / SORT_TEAM, LOADS = 40 / (VALUE_NBYTES ? VALUE_NBYTES : 4);
+    constexpr int TEAMS = SORT_THREADS / SORT_TEAM, LOADS = VALUE_NBYTES == 16 ? 4 : 40 / (VALUE_NBYTES ? VALUE_NBYTES : 4);
     if (FULL) tile.count = ROWS * SORT_THREADS;
     const uint32_t rows = FULL ? ROWS : job.rows, start = first_of_thread(rows);
     const struct team_items<FULL> items = items_of_team<FULL>(rows, tile.count);

@@ -15,6 +15,7 @@
 #define SORT_THREADS     512
 #define SORT_CTAS_PER_SM 2
 static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbytes) {
+    if (word_nbytes == 16) return key_nbytes == 8 ? 8 : 10;
     if (key_nbytes == 8) return word_nbytes == 0 ? 16 : 12;
     return word_nbytes == 0 ? 24 : word_nbytes == 4 ? 20 : 16;
 }
