@@ -129,7 +129,8 @@ static void check_sizes(void) {
     struct rng rng = {11};
     const uint64_t last = quick() ? 40 : 330;
     for (uint64_t n = 0; n <= last; n++) check_random(n, (unsigned)(n % 7), n % 3 * 20, &rng);
-    const uint64_t edges[] = {4093, 4096, 4099, 4160, 8191, 8195, 12289, 14335, 28671, 32767, 32770, 70001};
+    const uint64_t edges[] = {4093,  4096,  4099,  4160,  6144,  6145,  7167,  7168,  8191,   8195,
+                              12289, 14335, 14336, 28671, 32767, 32770, 70001, 98305, 114687, 114688};
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i += quick() ? 5 : 1)
         for (unsigned kind = 0; kind < 7; kind += quick() ? 2 : 1) check_random(edges[i], kind, kind % 2 * 1000, &rng);
 }

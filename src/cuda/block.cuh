@@ -42,7 +42,7 @@ template <> struct IsWordSum<Add<uint16_t>> { static constexpr bool value = true
 template <> struct IsWordSum<Add<uint32_t>> { static constexpr bool value = true; };
 
 /* A bit of words that are simply added up as long as none of them has it; 0: there is no such bit. */
-template <class Op> struct SumUnless { static constexpr uint32_t bit = 0; };
+template <class Op> struct SumUnless { static constexpr uint64_t bit = 0; };
 
 /* Is a op b the same as b op a, bit for bit? (A sum's bits depend on the grouping only, which is fixed.) */
 template <class Op> struct AnyOrder { static constexpr bool value = false; };

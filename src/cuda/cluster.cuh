@@ -60,7 +60,8 @@ template <class Op, class Part> static __device__ __forceinline__ Part fold_cell
     return x[0];
 }
 
-template <class P> static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid_constant__ typename P::Args args) {
+template <class P>
+static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid_constant__ typename P::Args args, uint32_t ntiles) {
 #if __CUDA_ARCH__ >= 900
     typedef typename P::Value V;
     typedef typename P::PartOp Op; /* counts of a few tiles need fewer bits than those of all */
@@ -79,7 +80,7 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) cluster_
     let_next_start();
     const V start = P::carry_in(args);
     P policy;
-    const bool has_tile = (uint64_t)rank * P::TILE_ITEMS < args.n;
+    const bool has_tile = (uint32_t)rank < ntiles;
     const Part mine = (Part)(has_tile ? policy.reduce(args, (uint32_t)rank, s.policy, warp, lane) : (V)Neutral<typename P::Op>::value());
     Parts<Part> in_tile = {mine, mine};
     if (P::overwrites_aside(args)) asm volatile("fence.acq_rel.cluster;" ::: "memory"); /* read, before anybody hears of us */
@@ -95,7 +96,7 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) cluster_
     barrier_wait(&s.arrived, 0);
     if (!has_tile) return;
     /* Compactions, which count, want to know all; a scan only what comes before its warp. */
-    constexpr bool COUNTS = IsWordSum<Op>::value;
+    constexpr bool COUNTS = IsWordSum<Op>::value || SumUnless<Op>::bit != 0;
     const Part none = (Part)Neutral<Op>::value();
     if constexpr (CELLS > 1)
         in_tile = {COUNTS ? fold_cells<Op, Part>(s.cell, first, cell, lane) : none,
@@ -107,22 +108,33 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) cluster_
 #endif
 }
 
-/* Is this an input of one cluster of P's shape? Unless a pass has been asked for by name. */
-template <class P> static inline bool should_run_cluster(const struct cuda_queue *queue, uint64_t n) {
-    return tiles_of<P>(n) <= (uint64_t)queue->cluster_ctas && !queue->only_lookback && !queue->only_ring;
+/* Is so much one cluster's? Unless a pass has been asked for by name. */
+static inline bool is_one_cluster(const struct cuda_queue *queue, uint64_t nctas) {
+    return nctas <= (uint64_t)queue->cluster_ctas && !queue->only_lookback && !queue->only_ring;
 }
 
-/* Queues the kernel of one call over n items. */
-template <class P> static cudaError_t launch_cluster(const struct cuda_queue *queue, const typename P::Args &args) {
+/* Is this an input of one cluster of P's shape? */
+template <class P> static inline bool should_run_cluster(const struct cuda_queue *queue, uint64_t n) {
+    return is_one_cluster(queue, tiles_of<P>(n));
+}
+
+/* Queues a kernel as one cluster of at least so many CTAs. */
+static inline cudaError_t launch_one_cluster(const struct cuda_queue *queue, const void *kernel, uint32_t least, uint32_t nthreads,
+                                             void **parameters) {
     uint32_t nctas = 2;
-    while (nctas < tiles_of<P>(args.n)) nctas *= 2;
-    void *parameters[] = {(void *)&args};
-    const void *kernel = (const void *)cluster_kernel<P>;
+    while (nctas < least) nctas *= 2;
     if (nctas > CLUSTER_PORTABLE_CTAS) {
         const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
         if (error != cudaSuccess) return error;
     }
-    return launch_overlapping(queue, kernel, nctas, P::THREADS, nctas, parameters);
+    return launch_overlapping(queue, kernel, nctas, nthreads, nctas, parameters);
+}
+
+/* Queues the kernel of one call over n items. */
+template <class P> static cudaError_t launch_cluster(const struct cuda_queue *queue, const typename P::Args &args, uint64_t n) {
+    uint32_t ntiles = (uint32_t)tiles_of<P>(n);
+    void *parameters[] = {(void *)&args, (void *)&ntiles};
+    return launch_one_cluster(queue, (const void *)cluster_kernel<P>, ntiles, P::THREADS, parameters);
 }
 
 /* CTAs of the largest cluster that the device runs: 16, 8 or none. Every P needs less than one multiprocessor a CTA, so any P may ask. */

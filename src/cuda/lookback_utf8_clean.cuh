@@ -9,12 +9,15 @@
 
 #include "lookback_utf8_windows.cuh"
 
-struct LookbackUtf8Clean : LookbackUtf8Windows<LookbackUtf8Clean, 24> {
+template <class Shape> struct LookbackUtf8Clean : LookbackUtf8Windows<LookbackUtf8Clean<Shape>, 24, Shape> {
+    typedef LookbackUtf8Windows<LookbackUtf8Clean, 24, Shape> Windows;
+    typedef Utf8Args Args;
+    enum { THREADS = Windows::THREADS, ROWS = Windows::ROWS, OWNED = Windows::OWNED };
     enum { HALO_VECTORS = 2, MOST = 3 /* bytes that one can become */ };
     enum : uint32_t { OWNED_BITS = 0x0FFFFFF0 };
     struct Shared {
-        alignas(16) unsigned char text[16 + TILE_ITEMS + 32]; /* the tile from 16 on */
-        alignas(16) unsigned char stage[THREADS / 32][16 + MOST * ROW_ITEMS + 32];
+        alignas(16) unsigned char text[16 + Windows::TILE_ITEMS + 32]; /* the tile from 16 on */
+        alignas(16) unsigned char stage[THREADS / 32][16 + MOST * Windows::ROW_ITEMS + 32];
         Utf8Found found;
     };
 
@@ -33,7 +36,7 @@ struct LookbackUtf8Clean : LookbackUtf8Windows<LookbackUtf8Clean, 24> {
     __device__ __forceinline__ void find_kept(const Args &args, const Shared &s, TextSpan span, uint64_t first, int r, int warp, int lane,
                                               bool inner, bool &is_cut, Utf8Found &found) {
         uint32_t word[UTF8_WINDOW_WORDS];
-        load_window(word, s, warp, r, lane);
+        Windows::load_window(word, s, warp, r, lane);
         const Utf8Classes classes = classes_of(planes_of(word));
         bad[r] = 0;
         kept[r] = OWNED_BITS;
@@ -42,8 +45,8 @@ struct LookbackUtf8Clean : LookbackUtf8Windows<LookbackUtf8Clean, 24> {
             return;
         }
         const Utf8Ends ends = find_ends(classes);
-        const int offset = offset_of(warp, r, lane);
-        const uint32_t owned = owned_bits(first, offset, span, inner);
+        const int offset = Windows::offset_of(warp, r, lane);
+        const uint32_t owned = Windows::owned_bits(first, offset, span, inner);
         const uint32_t four = ends.of_4 | ends.of_4 >> 1, three = ends.of_3 | ends.of_3 >> 1;
         const uint32_t ends_bad = ends.bad & owned;
         kept[r] = (~classes.high | ends.of_2 | ends.of_2 >> 1 | three | three >> 1 | four | four >> 2) & owned;
@@ -55,10 +58,10 @@ struct LookbackUtf8Clean : LookbackUtf8Windows<LookbackUtf8Clean, 24> {
     /* The bytes of row r to out [at .. at + nbytes). */
     __device__ __forceinline__ void write_row(const Args &args, Shared &s, uint64_t, int r, uint64_t at, uint32_t nbytes, int warp,
                                               int lane) const {
-        const unsigned char *from = s.text + 16 + offset_of(warp, r, 0) + 4;
+        const unsigned char *from = s.text + 16 + Windows::offset_of(warp, r, 0) + 4;
         if (!(whole >> r & 1)) {
             unsigned char *stage = s.stage[warp] + 16;
-            stage_bytes(s, r, stage + units_before(r), warp, lane);
+            stage_bytes(s, r, stage + this->units_before(r), warp, lane);
             from = stage;
             __syncwarp(); /* the bytes are there */
         }
@@ -68,7 +71,7 @@ struct LookbackUtf8Clean : LookbackUtf8Windows<LookbackUtf8Clean, 24> {
 
     __device__ __forceinline__ void stage_bytes(const Shared &s, int r, unsigned char *to, int warp, int lane) const {
         uint32_t word[UTF8_WINDOW_WORDS];
-        load_window(word, s, warp, r, lane);
+        Windows::load_window(word, s, warp, r, lane);
 #pragma unroll
         for (int i = 4; i < 4 + OWNED; i++) {
             if (kept[r] >> i & 1) *to++ = (unsigned char)(word[i / 4] >> i % 4 * 8);

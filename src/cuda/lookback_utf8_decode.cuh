@@ -14,8 +14,8 @@
 #include "lookback_utf8_windows.cuh"
 
 /* UNIT: bytes of a code unit of the output. */
-template <int UNIT> struct LookbackUtf8Decode : LookbackUtf8Windows<LookbackUtf8Decode<UNIT>, 28> {
-    typedef LookbackUtf8Windows<LookbackUtf8Decode, 28> Windows;
+template <int UNIT, class Shape> struct LookbackUtf8Decode : LookbackUtf8Windows<LookbackUtf8Decode<UNIT, Shape>, 28, Shape> {
+    typedef LookbackUtf8Windows<LookbackUtf8Decode, 28, Shape> Windows;
     typedef Utf8Args Args;
     enum { THREADS = Windows::THREADS, ROWS = Windows::ROWS, OWNED = Windows::OWNED, VEC = 16 / UNIT, HALO_VECTORS = 1 };
     enum : uint32_t { OWNED_BITS = 0x7FFFFFF8 };

@@ -12,18 +12,21 @@
 #include "utf8_encode.cuh"
 #include "utf8_stage.cuh"
 
-/* UNIT: bytes of a code unit of the input. */
-template <int UNIT> struct LookbackUtf8Encode {
+/* UNIT: bytes of a code unit of the input. Shape: of tuning.h; ROWS of 32 vectors a warp. */
+template <int UNIT, class Shape> struct LookbackUtf8Encode {
     typedef Utf8Args Args;
     typedef unsigned long long Value;
     typedef UntilCut Op;
-    enum { THREADS = UTF8_ENCODE_THREADS, CTAS = UTF8_ENCODE_CTAS, ROWS = UTF8_ENCODE_ROWS * UNIT / 4, WORD_NBYTES = 8, IN_NBYTES = UNIT };
+    typedef Value Part;
+    typedef Op PartOp;
+    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, WORD_NBYTES = 8, IN_NBYTES = UNIT };
     enum {
         VEC = 16 / UNIT,
         ROW_ITEMS = 32 * VEC,
         WARP_ITEMS = ROWS * ROW_ITEMS,
         TILE_ITEMS = THREADS / 32 * WARP_ITEMS,
         PAIRS = (ROWS + 1) / 2,
+        REPORTER = THREADS - 32, /* of the last warp, which has no text if there is little */
         MOST = UNIT == 4 ? 4 : 3 /* bytes that a unit can become */
     };
     struct Shared {
@@ -38,6 +41,7 @@ template <int UNIT> struct LookbackUtf8Encode {
     uint32_t before[PAIRS]; /* bytes of the row before this vector: rows 2i and 2i + 1 in 16 bits each */
     uint32_t row[PAIRS];    /* bytes of the row */
 
+    static __device__ __forceinline__ bool overwrites_aside(const Args &) { return false; }
     static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
     static __device__ __forceinline__ uint32_t place_of(int warp, int r, int lane) {
@@ -47,12 +51,11 @@ template <int UNIT> struct LookbackUtf8Encode {
     /* ---- in ---- */
 
     __device__ __forceinline__ void load(const Args &args, TextSpan span, uint64_t first, int warp, int lane, bool inner) {
+        const uint64_t begin = args.begin * UNIT, end = span.end * UNIT;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            const uint64_t at = first + place_of(warp, r, lane);
-            data[r] = EncodeRow<UNIT>::in_order(inner ? __ldcs((const uint4 *)(args.in + at * UNIT))
-                                                      : load_some_bytes(args.in, (int64_t)(at * UNIT), args.begin * UNIT, span.end * UNIT),
-                                                args.swap);
+            const int64_t at = (int64_t)(first + place_of(warp, r, lane)) * UNIT;
+            data[r] = inner || is_whole_vector(at, begin, end) ? __ldcs((const uint4 *)(args.in + at)) : uint4{0, 0, 0, 0};
         }
         if constexpr (UNIT == 2) {
 #pragma unroll
@@ -62,6 +65,20 @@ template <int UNIT> struct LookbackUtf8Encode {
                 around[r] = wanted ? utf16_unit(((const uint16_t *)args.in)[at], args.swap) : 0;
             }
         }
+        if (!inner) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const int64_t at = (int64_t)(first + place_of(warp, r, lane)) * UNIT;
+                if (is_cut_vector(at, begin, end)) data[r] = load_cut_vector(args.in, at, begin, end);
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) data[r] = EncodeRow<UNIT>::in_order(data[r], args.swap);
+    }
+
+    /* Does all of the row at `at` lie in the text? */
+    static __device__ __forceinline__ bool is_inner_row(uint64_t at, const TextSpan &span, bool inner) {
+        return inner || (at >= span.first && at + ROW_ITEMS <= span.end);
     }
 
     /* Of the first row. */
@@ -97,12 +114,14 @@ template <int UNIT> struct LookbackUtf8Encode {
 #pragma unroll 2
         for (int r = 0; r < ROWS; r++) {
             uint32_t nbytes[1] = {0}, kind = UTF8_ROW_ANY;
-            if (inner && !is_cut) kind = EncodeRow<UNIT>::look(nbytes, {data[0]}, UNIT == 2 ? around[0] : 0, lane);
+            if (!is_cut && is_inner_row(first + place_of(warp, r, 0), span, inner))
+                kind = EncodeRow<UNIT>::look(nbytes, {data[0]}, UNIT == 2 ? around[0] : 0, lane);
             if (kind == UTF8_ROW_ANY) nbytes[0] = reduce_any(args, span, first, place_of(warp, r, lane), lane, inner, is_cut, found);
             kinds |= kind;
             rotate_in(row, nbytes[0]);
             next_row();
         }
+        if (ROWS % 2 != 0) rotate_in(row, 0); /* the first row is to be the lower half of its pair */
         found.units = found.sequences;
         add_findings(s.found, found, lane);
         return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
@@ -130,7 +149,7 @@ template <int UNIT> struct LookbackUtf8Encode {
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {
         unsigned long long arrived = 0;
-        if (threadIdx.x == 0)
+        if (threadIdx.x == REPORTER)
             arrived = hand_in(args, first_of(tile), tile, s.found, scanned.prefix, Op::apply(scanned.prefix, scanned.aggregate));
         const uint64_t at = Op::apply(scanned.prefix, scanned.before);
         if (args.out != nullptr && !(at & UTF8_CUT) && at < args.capacity) {
@@ -145,7 +164,7 @@ template <int UNIT> struct LookbackUtf8Encode {
             }
             run.leave(lane);
         }
-        if (threadIdx.x == 0) conclude(args, arrived);
+        if (threadIdx.x == REPORTER) conclude(args, arrived);
     }
 
     __device__ __forceinline__ void stage_row(unsigned char *to, int lane) const {

@@ -17,22 +17,27 @@
 #include "lookback.cuh"
 #include "utf8_stage.cuh"
 
-template <class P, int N_OWNED> struct LookbackUtf8Windows {
+/* Shape: of tuning.h; ROWS of 32 windows a warp. */
+template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows {
     typedef Utf8Args Args;
     typedef unsigned long long Value;
     typedef UntilCut Op;
-    enum { THREADS = UTF8_DECODE_THREADS, CTAS = UTF8_DECODE_CTAS, ROWS = UTF8_DECODE_ROWS, WORD_NBYTES = 8, IN_NBYTES = 1 };
+    typedef Value Part;
+    typedef Op PartOp;
+    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, WORD_NBYTES = 8, IN_NBYTES = 1 };
     enum {
         OWNED = N_OWNED,
         ROW_ITEMS = 32 * OWNED,
         WARP_ITEMS = ROWS * ROW_ITEMS,
         TILE_ITEMS = THREADS / 32 * WARP_ITEMS,
-        PAIRS = (ROWS + 1) / 2
+        PAIRS = (ROWS + 1) / 2,
+        REPORTER = THREADS - 32 /* of the last warp, which has no text if there is little */
     };
 
     uint32_t before[PAIRS]; /* units of the row before this window: rows 2i and 2i + 1 in 16 bits each */
     uint32_t row[PAIRS];    /* units of the row */
 
+    static __device__ __forceinline__ bool overwrites_aside(const Args &) { return false; }
     static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
     /* Where a window begins in a tile. */
@@ -48,6 +53,12 @@ template <class P, int N_OWNED> struct LookbackUtf8Windows {
         const uint32_t *from = (const uint32_t *)(s.text + 16 + offset_of(warp, r, lane));
 #pragma unroll
         for (int i = 0; i < UTF8_WINDOW_WORDS; i++) word[i] = from[i];
+    }
+
+    /* Does all that a row looks at lie in the text? */
+    static __device__ __forceinline__ bool is_inner_row(uint64_t first, int warp, int r, const TextSpan &span, bool inner) {
+        const int64_t at = (int64_t)first + offset_of(warp, r, 0);
+        return inner || (at >= (int64_t)span.first && at + ROW_ITEMS + UTF8_WINDOW_NBYTES <= (int64_t)span.end);
     }
 
     /* The owned bits of a window that lie in the text. */
@@ -67,8 +78,10 @@ template <class P, int N_OWNED> struct LookbackUtf8Windows {
 #pragma unroll
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            row[r / 2] += policy().reduce_row(args, s, span, first_of(tile), r, warp, lane, inner, is_cut, found) << r % 2 * 16;
+        for (int r = 0; r < ROWS; r++) {
+            const bool inner_row = is_inner_row(first_of(tile), warp, r, span, inner);
+            row[r / 2] += policy().reduce_row(args, s, span, first_of(tile), r, warp, lane, inner_row, is_cut, found) << r % 2 * 16;
+        }
         add_findings(s.found, found, lane);
         return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
     }
@@ -76,7 +89,7 @@ template <class P, int N_OWNED> struct LookbackUtf8Windows {
     template <class S>
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, S &s, int warp, int lane) {
         unsigned long long arrived = 0;
-        if (threadIdx.x == 0)
+        if (threadIdx.x == REPORTER)
             arrived = hand_in(args, first_of(tile), tile, s.found, scanned.prefix, Op::apply(scanned.prefix, scanned.aggregate));
         uint64_t at = Op::apply(scanned.prefix, scanned.before);
         if (args.out != nullptr && !(at & UTF8_CUT)) {
@@ -87,7 +100,7 @@ template <class P, int N_OWNED> struct LookbackUtf8Windows {
                 at += nunits;
             }
         }
-        if (threadIdx.x == 0) conclude(args, arrived);
+        if (threadIdx.x == REPORTER) conclude(args, arrived);
     }
 };
 

@@ -9,7 +9,7 @@
 template <class P, class Args> static bool launch_large(const struct cuda_queue *queue, const Args &args, cudaError_t *error) {
     if constexpr (sizeof(typename P::Shared) <= MAX_STATIC_NBYTES) {
         if (!should_run_cluster<P>(queue, args.n)) return false;
-        *error = launch_cluster<P>(queue, args);
+        *error = launch_cluster<P>(queue, args, args.n);
         return true;
     }
     return false;
@@ -29,11 +29,11 @@ template <class A, class Args> static bool launch_short(const struct cuda_queue 
     else if (should_run_small<Short>(queue, args.n))
         *error = launch_small<Short>(queue, args);
     else if (should_run_cluster<Cluster>(queue, args.n))
-        *error = launch_cluster<Cluster>(queue, args);
+        *error = launch_cluster<Cluster>(queue, args, args.n);
     else if (should_run_cluster<MidCluster>(queue, args.n))
-        *error = launch_cluster<MidCluster>(queue, args);
+        *error = launch_cluster<MidCluster>(queue, args, args.n);
     else if (should_run_cluster<LongCluster>(queue, args.n))
-        *error = launch_cluster<LongCluster>(queue, args);
+        *error = launch_cluster<LongCluster>(queue, args, args.n);
     else if (!large || !launch_large<LargeCluster>(queue, args, error))
         return false;
     return true;

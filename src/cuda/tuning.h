@@ -54,21 +54,20 @@ enum {
     RING_COUNT_ROWS = 8, /* by the finishers of a ring, which are fewer */
 };
 
-/* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. Counting, 2^30 bytes of
- * Chinese, by rows a buffer x buffers a warp x warps x CTAs: 4x2x6x4 0.83 of the speed of reading, 4x2x6x5 0.81, 3x2x8x4 0.81, 2x3x8x4
- * 0.72, 2x4x6x5 0.75. */
-enum {
-    UTF8_DECODE_THREADS = 128,
-    UTF8_DECODE_ROWS = 4,
-    UTF8_DECODE_CTAS = 7,
+/* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. Short texts: as many CTAs as
+ * there can be, each with as few steps after one another as there can be: one row a warp. Counting, 2^30 bytes of Chinese, by rows a
+ * buffer x buffers a warp x warps x CTAs: 4x2x6x4 0.83 of the speed of reading, 4x2x6x5 0.81, 3x2x8x4 0.81, 2x3x8x4 0.72, 2x4x6x5 0.75. */
+typedef TileShape<256, 1, 4> Utf8ShortShape; /* one CTA, one cluster, or look-back as long as all tiles run at once */
+typedef TileShape<128, 4, 7> Utf8DecodeShape;
+template <int UNIT> struct Utf8EncodeShape : TileShape<256, 2 * UNIT, 3> {}; /* vectors of UTF-16 become up to 25 bytes, not 16 */
 
-    UTF8_ENCODE_THREADS = 256,
-    UTF8_ENCODE_ROWS = 8, /* of UTF-32; half as many of UTF-16, whose vectors become up to 25 bytes, not 16 */
-    UTF8_ENCODE_CTAS = 3,
-
-    UTF8_COUNT_WARPS = 6, /* 7 KiB of shared memory each */
-    UTF8_COUNT_CTAS = 4,
+template <int N_ROWS, int N_WARPS, int N_CTAS> struct Utf8CountShape {
+    enum { ROWS = N_ROWS, WARPS = N_WARPS, CTAS = N_CTAS };
 };
+typedef Utf8CountShape<1, 8, 4> Utf8CountShortShape;
+typedef Utf8CountShape<4, 6, 4> Utf8CountLongShape; /* 7 KiB of shared memory a warp */
+
+enum { UTF8_COUNT_SHORT_NBYTES = 8 << 20 };
 
 /* Flagged records that are no elements: a tile is counted in flags, 16 a lane for records of up to RECORD_MEDIUM_NBYTES, or else 2. A CTA
  * should not have to move more than a few 100 KB, and all multiprocessors should have some: with fewer than so many tiles of 2 a lane,
@@ -172,6 +171,7 @@ static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool waits) {
     return unit_nbytes == 2 && waits ? 33ull << 18 : 33ull << 17;
 }
 enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
+/* Text: unless tiles of Utf8ShortShape run at once, on an H200 up to 3.6 MiB to decode, 2 MiB to encode. */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
 static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 6ull) << 19; }
 

@@ -1,11 +1,13 @@
 /* utf8.cu: chooses the kernel of a conversion of text by the encodings of both sides. Modes, byte order and what the report needs are
  * arguments of the kernels: they cost next to nothing, and would multiply the number of kernels by 16. */
+#include "cluster.cuh"
 #include "launch.h"
 #include "lookback_utf8_clean.cuh"
 #include "lookback_utf8_decode.cuh"
 #include "lookback_utf8_encode.cuh"
 #include "ring_utf8_decode.cuh"
 #include "ring_utf8_encode.cuh"
+#include "small.cuh"
 #include "utf8_count.cuh"
 
 static_assert(CUDA_CONTROL_UTF8 + sizeof(Utf8Tally) <= CUDA_CONTROL_UTF8_PARTS, "control memory of the tally");
@@ -35,28 +37,56 @@ static Utf8Args kernel_args(const struct cuda_queue *queue, const struct utf8_ar
     return args;
 }
 
-/* nitems: the places that tiles share out. */
-template <class P> static cudaError_t run(const struct cuda_queue *queue, Utf8Args args, uint64_t nitems) {
-    args.ntiles = (uint32_t)(nitems == 0 ? 1 : (nitems - 1) / P::TILE_ITEMS + 1);
+/* Only conversions to UTF-8 are measured by P: from it, utf8_count.cuh does that. nitems: the places that tiles share out. */
+template <class P> static cudaError_t run_lookback(const struct cuda_queue *queue, Utf8Args args, uint64_t nitems) {
+    args.ntiles = (uint32_t)tiles_of<P>(nitems);
+    if constexpr (P::IN_NBYTES > 1)
+        if (args.out == NULL) return launch_utf8_measure<P>(queue, args);
     return launch_lookback<P>(queue, args, nitems);
 }
 
-template <class P> static cudaError_t run_encode(const struct cuda_queue *queue, Utf8Args args) {
-    args.ntiles = (uint32_t)(args.n == 0 ? 1 : (args.n - 1) / P::TILE_ITEMS + 1);
-    return args.out == NULL ? launch_utf8_measure<P>(queue, args) : launch_lookback<P>(queue, args, args.n);
+/* As long as all tiles run at once, the smallest ones are the fastest. Unless a pass has been asked for by name. */
+template <class P> static bool is_short(const struct cuda_queue *queue, uint64_t nitems) {
+    return tiles_of<P>(nitems) <= (uint64_t)queue->nsms * P::CTAS && !queue->only_lookback && !queue->only_ring;
+}
+
+template <class P> static cudaError_t run_short(const struct cuda_queue *queue, Utf8Args args, uint64_t nitems) {
+    args.ntiles = (uint32_t)tiles_of<P>(nitems);
+    if (args.out != NULL && should_run_small<P>(queue, nitems)) return launch_small<P>(queue, args);
+    if (args.out != NULL && should_run_cluster<P>(queue, nitems)) return launch_cluster<P>(queue, args, nitems);
+    return run_lookback<P>(queue, args, nitems);
+}
+
+template <int UNIT> static cudaError_t run_encode(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {
+    typedef LookbackUtf8Encode<UNIT, Utf8ShortShape> Short;
+    typedef LookbackUtf8Encode<UNIT, Utf8EncodeShape<UNIT>> Long;
+    if (is_short<Short>(queue, args.n)) return run_short<Short>(queue, args, args.n);
+    if (ring_utf8_encode_suits(queue, a)) return launch_ring_utf8_encode<UNIT>(queue, args, a);
+    return run_lookback<Long>(queue, args, args.n);
+}
+
+template <int UNIT> static cudaError_t run_decode(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {
+    typedef LookbackUtf8Decode<UNIT, Utf8ShortShape> Short;
+    typedef LookbackUtf8Decode<UNIT, Utf8DecodeShape> Long;
+    const uint64_t nitems = args.n + 1; /* tiles begin one byte early */
+    if (is_short<Short>(queue, nitems)) return run_short<Short>(queue, args, nitems);
+    if (ring_utf8_decode_suits(queue, a)) return launch_ring_utf8_decode(queue, args, a);
+    return run_lookback<Long>(queue, args, nitems);
+}
+
+static cudaError_t run_clean(const struct cuda_queue *queue, const Utf8Args &args) {
+    typedef LookbackUtf8Clean<Utf8ShortShape> Short;
+    typedef LookbackUtf8Clean<Utf8DecodeShape> Long;
+    return is_short<Short>(queue, args.n) ? run_short<Short>(queue, args, args.n) : run_lookback<Long>(queue, args, args.n);
 }
 
 static cudaError_t launch_utf8(const struct cuda_queue *queue, const struct utf8_args *a) {
     const Utf8Args args = kernel_args(queue, a);
-    if (a->from == UPSWEEP_UTF8 && a->out == NULL) return launch_utf8_count(queue, args);
-    if (ring_utf8_decode_suits(queue, a)) return launch_ring_utf8_decode(queue, args, a);
-    if (a->from != UPSWEEP_UTF8 && ring_utf8_encode_suits(queue, a))
-        return a->from == UPSWEEP_UTF32 ? launch_ring_utf8_encode<4>(queue, args, a) : launch_ring_utf8_encode<2>(queue, args, a);
-    if (a->from == UPSWEEP_UTF32) return run_encode<LookbackUtf8Encode<4>>(queue, args);
-    if (a->from != UPSWEEP_UTF8) return run_encode<LookbackUtf8Encode<2>>(queue, args);
-    if (a->to == UPSWEEP_UTF8) return run<LookbackUtf8Clean>(queue, args, args.n);
-    if (a->to == UPSWEEP_UTF32) return run<LookbackUtf8Decode<4>>(queue, args, args.n + 1); /* tiles begin one byte early */
-    return run<LookbackUtf8Decode<2>>(queue, args, args.n + 1);
+    if (a->from == UPSWEEP_UTF32) return run_encode<4>(queue, args, a);
+    if (a->from != UPSWEEP_UTF8) return run_encode<2>(queue, args, a);
+    if (a->out == NULL) return launch_utf8_count(queue, args);
+    if (a->to == UPSWEEP_UTF8) return run_clean(queue, args);
+    return a->to == UPSWEEP_UTF32 ? run_decode<4>(queue, args, a) : run_decode<2>(queue, args, a);
 }
 
 extern "C" int cuda_launch_utf8(const struct cuda_queue *queue, const struct utf8_args *args, void *scratch) {

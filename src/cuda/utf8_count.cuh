@@ -1,6 +1,7 @@
 /* utf8_count.cuh: validate and count: what UTF-8 would come to, by warps that each stream a stretch of it through shared memory.
  *
- *   a warp      [ group 0 | group 1 | group 2 ... ]      3,584 bytes each: four rows of 32 windows, of which 28 bytes are owned
+ *   a warp      [ group 0 | group 1 | group 2 ... ]      3,584 bytes each: four rows of 32 windows, of which 28 bytes are owned; of short
+ *                                                        texts 896: one row
  *   buffers     group k + 1 is on its way while group k is looked at; no warp waits for another
  *
  * A group of ASCII costs a vote, a well-formed one planes and a count of bits a row, and another vote (utf8_rules.cuh). Only a group with
@@ -15,8 +16,9 @@
 
 /* ---- one warp ---------------------------------------------------------------------------------------------------------------- */
 
-struct Utf8Counter {
-    enum { ROWS = 4, OWNED = 28, ROW_NBYTES = 32 * OWNED, GROUP_NBYTES = ROWS * ROW_NBYTES, BUFFERS = 2, AHEAD = BUFFERS - 1 };
+/* ROWS of a group. */
+template <int N_ROWS> struct Utf8Counter {
+    enum { ROWS = N_ROWS, OWNED = 28, ROW_NBYTES = 32 * OWNED, GROUP_NBYTES = ROWS * ROW_NBYTES, BUFFERS = 2, AHEAD = BUFFERS - 1 };
     enum { VECTORS = GROUP_NBYTES / 16 + 1 };
     enum : uint32_t { OWNED_BITS = 0x7FFFFFF8 };
     typedef unsigned char Buffer[16 + GROUP_NBYTES]; /* the group from 16 on */
@@ -50,10 +52,11 @@ struct Utf8Counter {
 #pragma unroll 1
         for (int v = lane; v < VECTORS; v += 32) {
             const int64_t from = at + 16 * v;
-            if (from >= (int64_t)args.begin && from + 16 <= (int64_t)end)
+            if (is_whole_vector(from, args.begin, end))
                 copy_async((uint4 *)buffer + v, (const uint4 *)(args.in + from));
             else
-                ((uint4 *)buffer)[v] = load_some_bytes(args.in, from, args.begin, end);
+                ((uint4 *)buffer)[v] =
+                    is_cut_vector(from, args.begin, end) ? load_cut_vector(args.in, from, args.begin, end) : uint4{0, 0, 0, 0};
         }
     }
 
@@ -157,15 +160,21 @@ struct Utf8Counter {
     }
 };
 
-/* A CTA has `each` of the groups, and its warps share them out in order. */
-static __global__ void __launch_bounds__(UTF8_COUNT_WARPS * 32, UTF8_COUNT_CTAS)
+/* A CTA has `each` of the groups, and its warps share them out in order. parts: NULL in a cluster. */
+template <class Shape>
+static __global__ void __launch_bounds__(Shape::WARPS * 32, Shape::CTAS)
     utf8_count_kernel(const __grid_constant__ Utf8Args args, uint64_t ngroups, uint64_t each, Utf8Parts *parts) {
-    enum { WARPS = UTF8_COUNT_WARPS };
-    __shared__ alignas(16) Utf8Counter::Buffer s_text[WARPS][Utf8Counter::BUFFERS];
+    enum { WARPS = Shape::WARPS };
+    typedef Utf8Counter<Shape::ROWS> Counter;
+    __shared__ alignas(16) typename Counter::Buffer s_text[WARPS][Counter::BUFFERS];
     __shared__ Utf8Part s_part[WARPS];
+    __shared__ Utf8Gathering s_gathering;
+    if (parts == nullptr) begin_gathering(s_gathering);
+    wait_for_previous();
+    let_next_start();
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const uint64_t mine = (uint64_t)blockIdx.x * each, groups = min(each, ngroups - mine);
-    Utf8Counter counter = {args, lane, 0, 0, 0, UTF8_NOWHERE, false, false};
+    const uint64_t mine = (uint64_t)blockIdx.x * each, groups = mine < ngroups ? min(each, ngroups - mine) : 0;
+    Counter counter = {args, lane, 0, 0, 0, UTF8_NOWHERE, false, false};
     counter.count(s_text[warp], mine + groups * (uint64_t)warp / WARPS, mine + groups * (uint64_t)(warp + 1) / WARPS);
     const Utf8Part found = counter.part();
     if (lane == 0) s_part[warp] = found;
@@ -173,18 +182,23 @@ static __global__ void __launch_bounds__(UTF8_COUNT_WARPS * 32, UTF8_COUNT_CTAS)
     Utf8Part all = utf8_part_none();
     if (threadIdx.x == 0)
         for (int w = 0; w < WARPS; w++) all = append(all, s_part[w]);
-    hand_in_part<WARPS * 32>(args, parts, all);
+    leave_part<WARPS * 32>(args, parts, s_gathering, all);
 }
 
+template <class Shape> static cudaError_t launch_count(const struct cuda_queue *queue, const Utf8Args &args, uint64_t ngroups) {
+    const uint64_t room = (uint64_t)queue->nsms * Shape::CTAS, most = room < UTF8_MAX_PARTS ? room : UTF8_MAX_PARTS;
+    const uint64_t few = ngroups <= 2 * Shape::WARPS ? 2 * Shape::WARPS : Shape::WARPS, spread = (ngroups + most - 1) / most;
+    const uint64_t each = spread > few ? spread : few;
+    return launch_for_parts(queue, (const void *)utf8_count_kernel<Shape>, (uint32_t)((ngroups + each - 1) / each), Shape::WARPS * 32, args,
+                            ngroups, each);
+}
+
+/* A group begins one byte early: n + 1 places. */
+template <class Shape> static uint64_t groups_of(const Utf8Args &args) { return args.n / Utf8Counter<Shape::ROWS>::GROUP_NBYTES + 1; }
+
 static cudaError_t launch_utf8_count(const struct cuda_queue *queue, const Utf8Args &args) {
-    uint64_t ngroups = args.n / Utf8Counter::GROUP_NBYTES + 1; /* a group begins one byte early: n + 1 places */
-    const uint64_t room = (uint64_t)queue->nsms * UTF8_COUNT_CTAS, most = room < UTF8_MAX_PARTS ? room : UTF8_MAX_PARTS;
-    uint64_t each = (ngroups + most - 1) / most;
-    const unsigned ctas = (unsigned)((ngroups + each - 1) / each);
-    Utf8Parts *parts = (Utf8Parts *)((char *)queue->control + CUDA_CONTROL_UTF8_PARTS);
-    void *parameters[] = {(void *)&args, &ngroups, &each, &parts};
-    return cudaLaunchKernel((const void *)utf8_count_kernel, dim3(ctas), dim3(UTF8_COUNT_WARPS * 32), parameters, 0,
-                            (cudaStream_t)queue->stream);
+    if (args.n < UTF8_COUNT_SHORT_NBYTES) return launch_count<Utf8CountShortShape>(queue, args, groups_of<Utf8CountShortShape>(args));
+    return launch_count<Utf8CountLongShape>(queue, args, groups_of<Utf8CountLongShape>(args));
 }
 
 #endif

@@ -1,12 +1,14 @@
 /* utf8_measure.cuh: what a conversion would come to, without output. From UTF-8, utf8_count.cuh does it faster.
  *
  * Where nothing is written nobody needs to know where its output begins, so no tile waits for another: every CTA reduces its own stretch of
- * the text, tile after tile, with the reduce of the conversion's look-back policy, and leaves what it has found in control memory. Whoever
- * is done last combines these parts in their order and writes the report. A strict stretch ends at its first ill-formed sequence.
+ * the text, tile after tile, with the reduce of the conversion's look-back policy, and leaves what it has found. One CTA writes the report
+ * itself. In a cluster all send their parts to the first CTA; it takes half a microsecond. More CTAs leave theirs in control memory, and
+ * whoever is done last combines them in their order, which takes two. A strict stretch ends at its first ill-formed sequence.
  * Cost: the text once, at the speed of memory or of the integer units, whichever is less. */
 #ifndef UPSWEEP_CUDA_UTF8_MEASURE_CUH
 #define UPSWEEP_CUDA_UTF8_MEASURE_CUH
 
+#include "cluster.cuh"
 #include "utf8_report.cuh"
 
 enum { UTF8_MAX_PARTS = 2048 };
@@ -38,16 +40,23 @@ static __device__ inline uint64_t cleaned_length(const Utf8Args &args, const Utf
     return span.end - span.first - all.bad_units + (args.replace ? 3 * all.bad_sequences : 0);
 }
 
+/* By one thread: all parts together. */
+static __device__ __forceinline__ void report_all(const Utf8Args &args, const Utf8Part &all) {
+    write_report(args, args.clean ? cleaned_length(args, all) : all.units & ~UTF8_CUT, all.bad_sequences, all.bad_units, all.error_at);
+}
+
 /* By all threads of the CTA that is done last. */
 template <int THREADS> static __device__ void combine_parts(const Utf8Args &args, const Utf8Parts *parts) {
     __shared__ Utf8Part s_warp[THREADS / 32];
-    const uint32_t each = (gridDim.x + THREADS - 1) / THREADS, first = threadIdx.x * each;
+    const uint32_t each = (gridDim.x + THREADS - 1) / THREADS;
     Utf8Part mine = utf8_part_none();
+    /* All lanes take as many turns: where some leave early, what follows is gone through twice (2 us). */
 #pragma unroll 4 /* loads leave together */
-    for (uint32_t i = first; i < min(first + each, gridDim.x); i++) {
-        const ulonglong2 *const from = (const ulonglong2 *)&parts->part[i];
+    for (uint32_t k = 0; k < each; k++) {
+        const uint32_t i = threadIdx.x * each + k;
+        const ulonglong2 *const from = (const ulonglong2 *)&parts->part[min(i, gridDim.x - 1)];
         const ulonglong2 a = __ldcg(from), b = __ldcg(from + 1);
-        mine = append(mine, {a.x, a.y, b.x, b.y});
+        if (i < gridDim.x) mine = append(mine, {a.x, a.y, b.x, b.y});
     }
     unsigned long long units[1] = {mine.units}, sums[2] = {mine.bad_sequences, mine.bad_units}, error_at[1] = {mine.error_at};
     warp_fold_rows<UntilCut>(units);
@@ -58,12 +67,16 @@ template <int THREADS> static __device__ void combine_parts(const Utf8Args &args
     if (threadIdx.x != 0) return;
     Utf8Part all = utf8_part_none();
     for (int w = 0; w < THREADS / 32; w++) all = append(all, s_warp[w]);
-    write_report(args, args.clean ? cleaned_length(args, all) : all.units & ~UTF8_CUT, all.bad_sequences, all.bad_units, all.error_at);
+    report_all(args, all);
 }
 
 /* By all threads of a CTA, of which thread 0 knows what it has found. */
 template <int THREADS> static __device__ void hand_in_part(const Utf8Args &args, Utf8Parts *parts, Utf8Part mine) {
     __shared__ bool s_last;
+    if (gridDim.x == 1) {
+        if (threadIdx.x == 0) report_all(args, mine);
+        return;
+    }
     if (threadIdx.x == 0) {
         parts->part[blockIdx.x] = mine;
         __threadfence(); /* the part must be there when the arrival is */
@@ -76,17 +89,79 @@ template <int THREADS> static __device__ void hand_in_part(const Utf8Args &args,
     if (threadIdx.x == 0) parts->arrived = 0;
 }
 
+/* ---- one cluster ------------------------------------------------------------------------------------------------------------- */
+
+/* In the shared memory of the first CTA of a cluster: the parts of all, and a barrier that counts them in. */
+struct Utf8Gathering {
+    uint64_t arrived;
+    alignas(16) unsigned long long cell[CLUSTER_MAX_CTAS][4];
+};
+
+/* By all threads, before anything else. */
+static __device__ __forceinline__ void begin_gathering(Utf8Gathering &s) {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) {
+        barrier_init(&s.arrived, 1);
+        barrier_init_fence();
+        barrier_arrive_expect(&s.arrived, gridDim.x * (unsigned)sizeof s.cell[0]);
+    }
+    cluster_arrive(); /* our barrier is set up */
+#endif
+}
+
+/* By all threads: instead of hand_in_part(). */
+static __device__ __forceinline__ void hand_in_to_first(const Utf8Args &args, Utf8Gathering &s, Utf8Part mine) {
+#if __CUDA_ARCH__ >= 900
+    cluster_wait(); /* that of the first CTA is */
+    if (threadIdx.x != 0) return;
+    const unsigned long long word[4] = {mine.units, mine.bad_sequences, mine.bad_units, mine.error_at};
+#pragma unroll
+    for (int i = 0; i < 4; i++) send_to_cta((uint64_t *)&s.cell[blockIdx.x][i], &s.arrived, 0, word[i]);
+    if (blockIdx.x != 0) return;
+    barrier_wait(&s.arrived, 0);
+    Utf8Part all = utf8_part_none();
+    for (uint32_t i = 0; i < gridDim.x; i++) all = append(all, {s.cell[i][0], s.cell[i][1], s.cell[i][2], s.cell[i][3]});
+    report_all(args, all);
+#endif
+}
+
+/* By all threads of a CTA, of which thread 0 knows what it has found. parts: NULL in a cluster. */
+template <int THREADS>
+static __device__ __forceinline__ void leave_part(const Utf8Args &args, Utf8Parts *parts, Utf8Gathering &gathering, Utf8Part mine) {
+    if (parts == nullptr)
+        hand_in_to_first(args, gathering, mine);
+    else
+        hand_in_part<THREADS>(args, parts, mine);
+}
+
+/* Queues a kernel by so many CTAs, each of which has `each` of all tiles or groups: one cluster, if it is as few. */
+template <class Count>
+static cudaError_t launch_for_parts(const struct cuda_queue *queue, const void *kernel, uint32_t nctas, uint32_t nthreads,
+                                    const Utf8Args &args, Count all, Count each) {
+    Utf8Parts *parts = (Utf8Parts *)((char *)queue->control + CUDA_CONTROL_UTF8_PARTS);
+    void *parameters[] = {(void *)&args, &all, &each, &parts};
+    if (nctas == 1 || !is_one_cluster(queue, nctas)) return launch_overlapping(queue, kernel, nctas, nthreads, 1, parameters);
+    parts = NULL;
+    return launch_one_cluster(queue, kernel, nctas, nthreads, parameters);
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+
 /* P: a policy of the look-back pass. A CTA has `each` tiles. */
 template <class P>
 static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
-    utf8_measure_kernel(const __grid_constant__ Utf8Args args, uint32_t each, Utf8Parts *parts) {
+    utf8_measure_kernel(const __grid_constant__ Utf8Args args, uint32_t ntiles, uint32_t each, Utf8Parts *parts) {
     enum { WARPS = P::THREADS / 32 };
     __shared__ typename P::Shared s_policy;
+    __shared__ Utf8Gathering s_gathering;
     __shared__ unsigned long long s_units[WARPS];
     __shared__ bool s_stop;
+    if (parts == nullptr) begin_gathering(s_gathering);
+    wait_for_previous();
+    let_next_start();
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     Utf8Part mine = utf8_part_none(); /* of thread 0 */
-    for (uint32_t tile = blockIdx.x * each; tile < min((blockIdx.x + 1) * each, args.ntiles); tile++) {
+    for (uint32_t tile = blockIdx.x * each; tile < min((blockIdx.x + 1) * each, ntiles); tile++) {
         P policy;
         const unsigned long long units = policy.reduce(args, tile, s_policy, warp, lane);
         if (lane == 0) s_units[warp] = units;
@@ -101,16 +176,13 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
         __syncthreads(); /* they have been read, and so has the text */
         if (s_stop) break;
     }
-    hand_in_part<P::THREADS>(args, parts, mine);
+    leave_part<P::THREADS>(args, parts, s_gathering, mine);
 }
 
 template <class P> static cudaError_t launch_utf8_measure(const struct cuda_queue *queue, const Utf8Args &args) {
     const uint32_t room = (uint32_t)queue->nsms * P::CTAS, most = room < UTF8_MAX_PARTS ? room : UTF8_MAX_PARTS;
-    uint32_t each = (args.ntiles + most - 1) / most;
-    const uint32_t ctas = (args.ntiles + each - 1) / each;
-    Utf8Parts *parts = (Utf8Parts *)((char *)queue->control + CUDA_CONTROL_UTF8_PARTS);
-    void *parameters[] = {(void *)&args, &each, &parts};
-    return cudaLaunchKernel((const void *)utf8_measure_kernel<P>, dim3(ctas), dim3(P::THREADS), parameters, 0, (cudaStream_t)queue->stream);
+    const uint32_t each = (args.ntiles + most - 1) / most, nctas = (args.ntiles + each - 1) / each;
+    return launch_for_parts(queue, (const void *)utf8_measure_kernel<P>, nctas, P::THREADS, args, args.ntiles, each);
 }
 
 #endif

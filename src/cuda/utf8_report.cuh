@@ -106,6 +106,7 @@ struct UntilCut {
     }
     static __device__ __forceinline__ unsigned long long identity() { return 0; }
 };
+template <> struct SumUnless<UntilCut> { static constexpr uint64_t bit = UTF8_CUT; };
 
 /* Strict: what a warp still counts of a row. `bad` are the ends of ill-formed sequences in this lane's part, `counted` the bits that
  * count. Returns whether the row has cut it off. */
@@ -179,6 +180,10 @@ static __device__ inline unsigned long long hand_in(const Utf8Args &args, uint64
     const uint64_t error_at = is_bad ? first + found.first - UTF8_PLACE_ZERO : UTF8_NOWHERE;
     if (args.strict) {
         if (!(units & UTF8_CUT) && (is_bad || last)) write_report(args, with & ~UTF8_CUT, 0, 0, error_at);
+        return 0;
+    }
+    if (args.ntiles == 1) {
+        write_report(args, with, found.sequences, found.units, error_at);
         return 0;
     }
     if (is_bad) {

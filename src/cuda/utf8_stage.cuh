@@ -6,20 +6,41 @@
 
 /* ---- in ---------------------------------------------------------------------------------------------------------------------- */
 
-/* 16 bytes from `at` on; zeros for what is not in [begin, end): all in bytes. */
-static __device__ inline uint4 load_some_bytes(const unsigned char *in, int64_t at, uint64_t begin, uint64_t end) {
+/* Does all of the vector of 16 bytes at `at` lie in [begin, end)? Or only some of it? All in bytes; `at` is a multiple of 16. */
+static __device__ __forceinline__ bool is_whole_vector(int64_t at, uint64_t begin, uint64_t end) {
+    return at >= (int64_t)begin && at + 16 <= (int64_t)end;
+}
+
+static __device__ __forceinline__ bool is_cut_vector(int64_t at, uint64_t begin, uint64_t end) {
+    return at + 16 > (int64_t)begin && at < (int64_t)end && !is_whole_vector(at, begin, end);
+}
+
+/* A vector that is cut, with zeros for what is not text. A call, because it is rare: at the beginning of a text and at its end. */
+static __device__ __noinline__ uint4 load_cut_vector(const unsigned char *in, int64_t at, uint64_t begin, uint64_t end) {
+    const int from = (int)max((int64_t)begin - at, (int64_t)0), to = (int)min((int64_t)end - at, (int64_t)16);
     Vector<uint8_t, 16> v;
-    for (int i = 0; i < 16; i++) v.item[i] = at + i >= (int64_t)begin && at + i < (int64_t)end ? in[at + i] : 0;
+#pragma unroll
+    for (int i = 0; i < 16; i++) v.item[i] = i >= from && i < to ? in[at + i] : 0;
     return pack(v);
 }
 
-/* By all threads of a CTA: VECTORS times 16 bytes from `at` on, a multiple of 16. inner: all of it is text. */
+/* By all threads of a CTA: VECTORS times 16 bytes from `at` on, a multiple of 16. inner: all of it is text. The first and the last vector
+ * of a text may be cut: they are fetched a byte a thread, with all others. */
 template <int THREADS, int VECTORS>
 static __device__ __forceinline__ void stage_text(unsigned char *text, const Utf8Args &args, int64_t at, uint64_t end, bool inner) {
     enum { ROUNDS = VECTORS / THREADS };
     uint4 *const to = (uint4 *)text;
     if (!inner) {
-        for (int v = (int)threadIdx.x; v < VECTORS; v += THREADS) to[v] = load_some_bytes(args.in, at + 16 * v, args.begin, end);
+#pragma unroll
+        for (int v = (int)threadIdx.x; v < VECTORS; v += THREADS) {
+            const int64_t from = at + 16 * v;
+            if (is_cut_vector(from, args.begin, end)) continue;
+            to[v] = is_whole_vector(from, args.begin, end) ? __ldcs((const uint4 *)(args.in + from)) : uint4{0, 0, 0, 0};
+        }
+        const int64_t cut = threadIdx.x / 16 % 2 == 0 ? 0 : (int64_t)(end / 16 * 16), from = cut + threadIdx.x % 16;
+        const bool other = threadIdx.x >= 16 && cut == 0; /* there is one, and others take it */
+        if (threadIdx.x < 32 && !other && is_cut_vector(cut, args.begin, end) && cut >= at && cut < at + 16 * VECTORS)
+            text[from - at] = from >= (int64_t)args.begin && from < (int64_t)end ? args.in[from] : 0;
         return;
     }
     const uint4 *const from = (const uint4 *)(args.in + at);
