@@ -6,7 +6,7 @@
  *     sort_tile.cuh       a stable partition of one tile
  *
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh; without bits that all keys
- *                         share, sort_gaps.cuh
+ *                         share, sort_gaps.cuh; by few bits, of as many keys as fit the multiprocessors, in one launch: sort_few_bits.cuh
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors; also for pairs of 32-bit keys,
@@ -33,6 +33,7 @@
 #include <stddef.h>
 
 #include "sort_bytes.cuh"
+#include "sort_few_bits.cuh"
 #include "sort_gather.cuh"
 #include "sort_histogram.cuh"
 #include "sort_pass.cuh"
@@ -358,8 +359,14 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_tiles(&job, queue, sizeof(KEY), word);
     job.most_values = few_values<KEY>(queue, args);
 
-    cudaError_t error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
-    if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
+    cudaError_t error;
+    const uint32_t nlaunches = few_bits_launches(queue, args, sizeof(KEY), word);
+    if (nlaunches > 0) {
+        error = launch_few_bits<KEY>(&job, nlaunches, queue, word);
+    } else {
+        error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
+        if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
+    }
     if (error != cudaSuccess || !is_gathered(args)) return error;
     return launch_gather(&job, args, indices, queue);
 }

@@ -110,25 +110,15 @@ template <typename KEY, typename ITEM> static bool may_fuse(const struct cuda_qu
     return queue->cooperative && !queue->only_lookback && fused_rows(queue, n) <= (uint32_t)fused_max_rows(sizeof(KEY), sizeof(ITEM));
 }
 
-/* How many items seem to be spread evenly: if their number is told by bits of the index, as many as the index could count. */
-static uint64_t spread_items(const struct sort_args *args) {
-    uint64_t items = args->n;
-    if (args->hi_bit - args->lo_bit < FUSED_MAX_BITS) {
-        for (items = 1; items < args->n;) items *= 2;
-    }
-    return items;
-}
-
 /* Chooses bits and shape for the way with a launch less; false if it is not to be had. */
 template <typename KEY, typename ITEM>
 static bool choose_fused(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
     typedef fused_shapes<ITEM> SHAPES;
-    const uint64_t n = spread_items(args);
     if (!may_fuse<KEY, ITEM>(queue, args->n)) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_MIN_BITS, SPLIT_MIN_BITS, FUSED_MAX_BITS};
     for (int shape = 0; shape < 3; shape++) {
-        job->fine_bits = split_bits(n, limits[shape]);
+        job->fine_bits = split_bits(args->n, limits[shape]);
         job->bucket_max = limits[shape];
         job->nnumbers = 1u << job->fine_bits;
         job->fused = job->fine_bits <= most[shape];
@@ -276,7 +266,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
     const bool by_cells = all_bits && (args->type == UPSWEEP_F32 || args->type == UPSWEEP_F64);
     const bool fused_only = indexed && (args->keys_out || !all_bits);
-    if (args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS && args->n > INDEXED_FEW_BITS_MAX) return false;
+    if (args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS) return false; /* sort_few_bits.cuh, or one stable pass */
     if (by_cells && choose_fused_cells<KEY, ITEM>(job, queue, args->n)) return true;
     if (by_cells && choose_cell_slots<KEY, ITEM>(job, args)) return true;
     if (by_cells && !fused_only && choose_cells<ITEM>(job, args->n)) return true;

@@ -100,6 +100,25 @@ static __device__ __forceinline__ void prefetch_values(const struct sort_tile<KE
     }
 }
 
+/* Brings a thread's words, of which the first is number `start` of the tile, to their places in shared memory. */
+template <int ROWS, typename WORD, typename KEY, typename ITEMS>
+static __device__ __forceinline__ void scatter_words(WORD *s_words, const struct packed_ranks<ROWS> &ranks,
+                                                     const struct sort_tile<KEY> &tile, ITEMS items, uint32_t start) {
+    constexpr int LOADS = sizeof(WORD) == 16 ? 4 : 40 / sizeof(WORD);
+#pragma unroll
+    for (int first = 0; first < ROWS; first += LOADS) { /* as many loads in flight as there are registers for */
+        WORD words[LOADS];
+#pragma unroll
+        for (int row = first; row < first + LOADS && row < ROWS; row++) {
+            if (items.has(row)) words[row - first] = value_at<WORD>(tile, start + row * SORT_TEAM);
+        }
+#pragma unroll
+        for (int row = first; row < first + LOADS && row < ROWS; row++) {
+            if (items.has(row)) s_words[ranks.get(row)] = words[row - first];
+        }
+    }
+}
+
 /* ---- sorting it -------------------------------------------------------------------------------------------------------------- */
 
 /* What the digits' threads tell the others. */
@@ -127,7 +146,7 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
                                                          const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
                                                          struct digit_sums &s, const ORDER &order) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
-    constexpr int TEAMS = SORT_THREADS / SORT_TEAM, LOADS = VALUE_NBYTES == 16 ? 4 : 40 / (VALUE_NBYTES ? VALUE_NBYTES : 4);
+    constexpr int TEAMS = SORT_THREADS / SORT_TEAM;
     if (FULL) tile.count = ROWS * SORT_THREADS;
     const uint32_t rows = FULL ? ROWS : job.rows, start = first_of_thread(rows);
     const struct team_items<FULL> items = items_of_team<FULL>(rows, tile.count);
@@ -160,20 +179,7 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
     for (int row = 0; row < ROWS; row++) {
         if (items.has(row)) s_images[ranks.get(row)] = images[row];
     }
-    if constexpr (VALUE_NBYTES > 0) {
-#pragma unroll
-        for (int first = 0; first < ROWS; first += LOADS) { /* as many loads in flight as there are registers for */
-            WORD words[LOADS];
-#pragma unroll
-            for (int row = first; row < first + LOADS && row < ROWS; row++) {
-                if (items.has(row)) words[row - first] = value_at<WORD>(tile, start + row * SORT_TEAM);
-            }
-#pragma unroll
-            for (int row = first; row < first + LOADS && row < ROWS; row++) {
-                if (items.has(row)) s_words[ranks.get(row)] = words[row - first];
-            }
-        }
-    }
+    if constexpr (VALUE_NBYTES > 0) scatter_words(s_words, ranks, tile, items, start);
     if (threadIdx.x < SORT_DIGITS) {
         const uint32_t before = look_back(at.states, at.tile, threadIdx.x);
         if (at.tile > 0) store_relaxed(states + threadIdx.x, TILE_UPTO | (before + count));

@@ -94,8 +94,12 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
 /* Of more keys with something beside them, stable passes are quicker if there are only two digits to sort by, or some thousand values. */
 #define PASSES_PAY_MIN (1u << 18)
 
-/* Up to so many keys are sorted with their indices if only a digit of their bits is to be sorted by, for which one stable pass would do. */
-#define INDEXED_FEW_BITS_MAX (1u << 18)
+/* By few bits (sort_few_bits.cuh): keys a thread, at most; and up to so many launches, of which each takes a digit. Of 32-bit keys fewer,
+ * and argsorts, are quicker split. */
+static constexpr int few_bits_most_rows(size_t key_nbytes) { return key_nbytes == 8 ? 16 : 32; }
+static constexpr uint32_t few_bits_most_launches(size_t key_nbytes, uint64_t n, bool argsort) {
+    return key_nbytes == 4 && (argsort || n <= 1 << 19) ? 1 : 2;
+}
 
 /* Keys with values are split (sort_stable.cuh) from this many on. */
 static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8 ? 1 << 13 : 1 << 12; }

@@ -118,8 +118,8 @@ static void test_ranks(void) {
     }
 }
 
-/* Keys of 32 bits that go with their indices: pairs, and by some of their bits, down to one, of which most of a bucket's number is then the
- * index. Sizes around the first and the last that do, and beyond powers of two by little and by much. */
+/* Keys of 32 bits that go with their indices: pairs, and by some of their bits, and by so few that it takes one pass. Sizes around the
+ * first and the last that do, and beyond powers of two by little and by much. */
 static void test_indexed(void) {
     static const uint32_t bits[][2] = {{0, 0}, {0, 1}, {31, 32}, {3, 11}, {5, 14}, {0, 31}, {16, 32}};
     static const size_t value_sizes[] = {4, 8, 1, 16, 3, MAX_VALUE_NBYTES};
@@ -132,6 +132,28 @@ static void test_indexed(void) {
         c.keys_in_place = c.form <= PAIRS && i / 6 % 2;
         c.values_in_place = c.form == PAIRS && i / 12 % 2;
         test_case(c, (enum distribution)(i % 7 * 3));
+    }
+}
+
+/* By up to 16 bits, of every type, anywhere in the key: around what gives each thread a key more, and what is too much for one launch. */
+static void test_few_bits(void) {
+    static const size_t value_sizes[] = {4, 8, 1, 16, 3, MAX_VALUE_NBYTES};
+    const uint64_t sizes[] = {16385,       70001,    row,      row + 1,      5 * row - 7, 8 * row,
+                              8 * row + 1, 14 * row, 16 * row, 24 * row + 1, 32 * row + 1};
+    for (unsigned i = 0; i < (quick() ? 80 : 400); i++) {
+        struct sort_case c = {.form = (enum form)(i % FORMS), .type = (upsweep_type)rng_below(&rng, UPSWEEP_TYPE_COUNT), .shift = i % 5};
+        c.n = sizes[rng_below(&rng, rng_below(&rng, 4) ? 5 : 11)]; /* large ones take the CPU long */
+        c.key_nbytes = elem_size(c.type);
+        c.value_nbytes = c.form == PAIRS       ? value_sizes[rng_below(&rng, c.n < 200000 ? 6 : 4)]
+                         : c.form == ARGSORT32 ? 4
+                         : c.form == ARGSORT64 ? 8
+                                               : 0;
+        const uint32_t all = (uint32_t)(8 * c.key_nbytes), most = rng_below(&rng, 4) ? 8 : 16;
+        const uint32_t nbits = 1 + (uint32_t)rng_below(&rng, all < most ? all : most), lo = (uint32_t)rng_below(&rng, all - nbits + 1);
+        c.order = (upsweep_order){(uint32_t)rng_below(&rng, 2), lo, lo + nbits, 0};
+        c.keys_in_place = c.form <= PAIRS && rng_below(&rng, 2);
+        c.values_in_place = c.form == PAIRS && rng_below(&rng, 2);
+        test_case(c, (enum distribution)rng_below(&rng, DISTRIBUTIONS));
     }
 }
 
@@ -154,6 +176,7 @@ int main(void) {
         test_gaps();
         test_rows();
         test_indexed();
+        test_few_bits();
     }
     return end_sorts();
 }
