@@ -17,7 +17,11 @@ static inline bool FN(is_packed)(const struct sort_piece *piece) { return VALUE_
 
 ALWAYS_INLINE void FN(vary_piece)(struct sort_piece piece, struct sort_image image, KEY first, KEY *varying, bool in_log) {
     KEY bits = 0;
-    for (uint32_t i = 0; i < piece.n; i++) bits = (KEY)(bits | (FN(piece_key)(&piece, &image, i, in_log) ^ first));
+    if (in_log) {
+        for (uint32_t i = 0; i < piece.n; i++) bits = (KEY)(bits | (FN(piece_key)(&piece, &image, i, true) ^ first));
+    } else { /* in vectors, from which an index of 32 bits would keep GCC */
+        for (uint64_t i = 0; i < piece.n; i++) bits = (KEY)(bits | (FN(key_at)(&piece.from, &image, piece.begin + i) ^ first));
+    }
     *varying = (KEY)(*varying | bits);
 }
 
@@ -227,6 +231,7 @@ static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying,
     FN(count_source)(leaf, &digits, NULL, bounds + 1);
     const uint32_t nlong = sort_sum_counts(bounds + 1, nbuckets, SORT_NETWORK_KEYS);
     if (nlong > leaf->source.n / 2 && digits_do) return false;
+    if (nlong == leaf->source.n && sort_is_one_bucket(bounds + 1, nbuckets, nlong)) return false; /* they differ in lower bits, if at all */
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
     if (digits.high_shift == 0)
         FN(copy_out)(leaf, 0, leaf->source.n); /* no bits are left */

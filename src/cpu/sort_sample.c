@@ -154,6 +154,8 @@ enum sort_spread sort_pairs_spread(const struct sorter *s, const unsigned char *
     for (uint32_t i = 1; i < nkeys; i++) nequal += images[i] == images[i - 1];
     const uint64_t differ = images[0] ^ images[nkeys - 1];
     const bool digit_does = differ < UINT64_C(1) << SORT_LEAF_BITS, digits_do = differ < UINT64_C(1) << (2 * SORT_LEAF_BITS - 2);
-    if (lie_together(images, nkeys, 16)) return lie_together(images, nkeys, 4) && !digits_do ? SORT_SKEWED : SORT_UNEVEN;
-    return nequal >= SPREAD_PAIRS_EQUAL && !digit_does ? SORT_FEW : SORT_EVEN;
+    if (nkeys - nequal > SORT_FEW_VALUES && lie_together(images, nkeys, 16))
+        return lie_together(images, nkeys, 4) && !digits_do ? SORT_SKEWED : SORT_UNEVEN;
+    const bool digits_part_them = digit_does || nkeys - nequal <= SORT_FEW_VALUES;
+    return nequal >= SPREAD_PAIRS_EQUAL && !digits_part_them ? SORT_FEW : SORT_EVEN;
 }

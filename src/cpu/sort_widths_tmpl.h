@@ -135,6 +135,13 @@ static uint32_t sort_sum_counts(uint32_t *counts, uint32_t nbuckets, uint32_t mo
     return nbig;
 }
 
+/* Are all n items in one bucket? */
+static bool sort_is_one_bucket(const uint32_t *starts, uint32_t nbuckets, uint32_t n) {
+    uint32_t d = 0;
+    while (d < nbuckets && (starts[d] == 0 || starts[d] == n)) d++;
+    return d == nbuckets;
+}
+
 /* ---- twelve pairs of widths -------------------------------------------------------------------------------------------------- */
 
 #define KEY      uint8_t
