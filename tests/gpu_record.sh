@@ -53,7 +53,7 @@ add_one() {
     echo "== $1"
     status=$(cat "$logs/$1.status")
     closing=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$logs/$1" | tail -n 1)
-    grep -v ' passed, ' "$logs/$1" | tail -n 15
+    grep -v ' passed, ' "$logs/$1" | head -n 15
     echo "   ${closing:-died with status $status}"
     if [ "$status" -eq 124 ] && ! grep -q '^    in: ' "$logs/$1"; then
         unfinished="$unfinished${unfinished:+ }$1"

@@ -2,7 +2,7 @@
  *
  * Which way a sort goes depends on n and on what the first kernel finds in the keys, so sizes are around the borders of the plans, and many
  * distributions leave the highest, the middle or the lowest bits to a few values. Random ones: test_cuda_sort_random.c; large ones:
- * test_cuda_sort_large.c.
+ * test_cuda_sort_large.c and test_cuda_sort_slots.c.
  */
 #include "oracle.h"
 #include "sort_case.h"

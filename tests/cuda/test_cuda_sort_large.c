@@ -1,41 +1,7 @@
-/* test_cuda_sort_large.c: sorts on the GPU of more keys than fit its multiprocessors, against the CPU backend: every distribution, slots,
- * and values that are gathered. */
+/* test_cuda_sort_large.c: sorts on the GPU of more keys than fit its multiprocessors, against the CPU backend: every distribution,
+ * and values that are gathered. Keys in slots: test_cuda_sort_slots.c. */
 #include "oracle.h"
 #include "sort_case.h"
-
-/* Keys that go to slots without being counted, if they are uniform: two partitions, and one from the first size on up to where one is
- * enough. What is not uniform is seen at once, or when a slot is full, in the first partition or the second. Shifts: alignments of the
- * input. */
-static void test_slots(void) {
-    static const enum distribution distributions[] = {RANDOM, TWINS, HALVED, SORTED, SKEWED, LUMP, LOW_SHARED, EQUAL};
-    static const uint64_t sizes[] = {35000001, (7 << 20) + 1, 7 << 20, (7 << 20) - 1, (1 << 23) + 7, 34700000};
-    for (size_t s = 0; s < (quick() ? 2 : sizeof sizes / sizeof *sizes); s++) {
-        for (size_t d = 0; d < (quick() && s == 0 ? 3 : sizeof distributions / sizeof *distributions); d++) {
-            struct sort_case c = {.form = KEYS, .type = UPSWEEP_U32, .n = sizes[s], .key_nbytes = 4, .shift = s + d};
-            c.order.descending = (uint32_t)(s + d) % 2;
-            test_case(c, distributions[d]);
-            c = (struct sort_case){.form = KEYS, .type = UPSWEEP_I64, .n = sizes[s] / 2, .key_nbytes = 8, .order = c.order, .shift = d};
-            if (s > 0 || !quick()) test_case(c, distributions[d]);
-            c = (struct sort_case){.form = KEYS, .type = UPSWEEP_I32, .n = sizes[s], .key_nbytes = 4, .keys_in_place = true};
-            if (d == 0) test_case(c, distributions[d]);
-        }
-    }
-}
-
-/* The same of keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */
-static void test_indexed_slots(void) {
-    static const enum distribution distributions[] = {RANDOM, HALVED, SORTED, REPEATED, LUMP, LOW_SHARED};
-    static const uint64_t sizes[] = {(28 << 20) / 8 - 1, (28 << 20) / 8, (1 << 23) + 7, (9 << 21) + 5, 35700003};
-    for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
-        for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
-            struct sort_case c = {.form = d % 3 == 1 ? ARGSORT64 : ARGSORT32, .n = sizes[s], .key_nbytes = 4, .shift = s + d};
-            c.type = d % 2 ? UPSWEEP_U32 : UPSWEEP_I32;
-            c.value_nbytes = c.form == ARGSORT64 ? 8 : 4;
-            c.order.descending = (uint32_t)(s + d) % 2;
-            test_case(c, distributions[d]);
-        }
-    }
-}
 
 /* Values of 16 bytes, which move once, and by indices from there on, if they are aligned and not in place; and if keys are not split. */
 static void test_moved_values(void) {
@@ -55,31 +21,12 @@ static void test_moved_values(void) {
     }
 }
 
-/* The same of floats, whose slots are of many sizes: two partitions, and one. */
-static void test_float_slots(upsweep_type type) {
-    static const enum distribution distributions[] = {PROPORTION, BELL, ZEROES, CLOSE, REPEATED, RANDOM, EQUAL};
-    static const uint64_t nbytes[] = {140000004, (28 << 20) + 8, (32 << 20) - 16, 64 << 20, (64 << 20) + 8, 320000008};
-    for (size_t s = 0; s < (quick() ? 2 : sizeof nbytes / sizeof *nbytes); s++) {
-        for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
-            const size_t size = elem_size(type);
-            struct sort_case c = {.form = KEYS, .type = type, .n = nbytes[s] / size, .key_nbytes = size, .shift = s + d};
-            c.order.descending = (uint32_t)(s + d) % 2;
-            c.keys_in_place = d == 1;
-            test_case(c, distributions[d]);
-        }
-    }
-}
-
 int main(void) {
     upsweep_device device;
     if (begin_sorts(&device)) {
         if (!quick()) test_every_distribution(UPSWEEP_U32, (9 << 21) + 3, true);
         if (!quick()) test_every_distribution(UPSWEEP_I64, (9 << 21) + 3, true);
-        test_slots();
-        test_indexed_slots();
         test_moved_values();
-        test_float_slots(UPSWEEP_F32);
-        test_float_slots(UPSWEEP_F64);
     }
     return end_sorts();
 }
