@@ -122,7 +122,9 @@ mutant full sort src/cpu/sort_splitters.c 's/const uint32_t bits = least == grea
 mutant full sort src/cpu/sort_splitters_tmpl.h 's/+ FN(row) - 1\]/+ FN(row) - 2]/' 'AVX-512: a key above the last but one splitter of a row goes to the next row'
 mutant full sort src/cpu/sort_tmpl.h 's/stays \&\& !alike ?/stays \&\& alike ?/' 'equal keys change places with their values'
 mutant full sort src/cpu/sort_tmpl.h 's/i = until;/i = until + 1;/' 'falling keys: a tie at the end of a stretch is overlooked'
-mutant full sort src/cpu/sort_count.c 's/if (at < until) fill(job, at, until,/if (at < until) fill(job, at, until - (at + 1 < until),/' 'counting sort leaves a gap'
+mutant full sort src/cpu/sort_count.c 's/if (begin >= end) return;/if (begin >= end--) return;/' 'counting sort leaves a gap'
+mutant full sort src/cpu/sort_count.c 's/i = COPIES; i < count;/i = COPIES; i + 1 < count;/' 'counting sort leaves a gap where there is one key more than is always written'
+mutant full sort src/cpu/sort_count.c 's/starts\[block + 1\] + COPIES <= end/starts[block + 1] <= end/' 'counting sort writes behind the output'
 
 # ---- arguments and contexts ----
 mutant quick errors src/check.h 's/a_end <= b_start || b_end <= a_start/a_end <= b_start || b_start <= a_start/' 'overlap from one side passes'

@@ -12,8 +12,10 @@
 /* Counters are 32 bits wide, so that the table of 2-byte keys is 256 KiB and stays in L2. */
 static const uint64_t chunk_max = UINT64_C(1) << 31;
 
-/* Below, clearing and summing 65536 counters costs more than two passes of a leaf (measured: Zen 5, 2026). */
-static const uint64_t wide_table_min = UINT64_C(1) << 15;
+/* Below, clearing and summing 65536 counters costs more than two passes of a leaf (measured: Zen 4, 2026). */
+static const uint64_t wide_table_min = UINT64_C(13) << 12;
+
+enum { BLOCK = 256 }; /* images that differ in their last byte only; keys of one byte are one block */
 
 static uint64_t counting_tasks(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
     const uint64_t most = n >> (key_nbytes == 1 ? 16 : 19), nthreads = cpu_impl(ctx)->nthreads;
@@ -22,11 +24,11 @@ static uint64_t counting_tasks(upsweep_context *ctx, uint64_t n, size_t key_nbyt
     return ntasks > least ? ntasks : least;
 }
 
-/* Scratch: counts [ntasks][nkeys] of uint32_t, then starts [nkeys + 1] of uint64_t. */
+/* Scratch: counts [ntasks][nkeys] of uint32_t, then starts [nkeys / BLOCK + 1] of uint64_t. */
 uint64_t sort_by_counting_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
     if (!sort_by_counting_pays(n, key_nbytes)) return 0;
     const uint64_t nkeys = UINT64_C(1) << (8 * key_nbytes);
-    return counting_tasks(ctx, n, key_nbytes) * nkeys * sizeof(uint32_t) + (nkeys + 1) * sizeof(uint64_t);
+    return counting_tasks(ctx, n, key_nbytes) * nkeys * sizeof(uint32_t) + (nkeys / BLOCK + 1) * sizeof(uint64_t);
 }
 
 bool sort_by_counting_pays(uint64_t n, size_t key_nbytes) { return key_nbytes == 1 ? n > 64 : key_nbytes == 2 && n >= wide_table_min; }
@@ -36,9 +38,10 @@ struct counting_job {
     unsigned char *out;
     uint64_t n, chunk;
     uint32_t *counts;
-    uint64_t *starts; /* by image */
+    uint64_t *starts; /* by block of images */
     struct sort_image image;
     size_t key_nbytes;
+    uint32_t ntasks, nblocks;
 };
 
 static uint64_t chunk_begin(const struct counting_job *job, uint32_t i) { return i * job->chunk < job->n ? i * job->chunk : job->n; }
@@ -83,48 +86,74 @@ static uint32_t raw_of(const struct counting_job *job, uint32_t key) {
     return (key ^ (uint32_t)job->image.flip) & (uint32_t)sort_low_bits(nbits);
 }
 
-/* Sums the tables of all tasks, in the order of the images. */
-static void sum_counts(const struct counting_job *job, uint32_t ntasks) {
-    const uint32_t nkeys = 1u << (8 * job->key_nbytes);
-    uint64_t start = 0;
-    for (uint32_t key = 0; key < nkeys; key++) {
-        job->starts[key] = start;
-        for (uint32_t i = 0; i < ntasks; i++) start += job->counts[i * (uint64_t)nkeys + raw_of(job, key)];
+/* A block of images is a block of keys, perhaps in another order: where that begins. */
+static uint32_t first_of_block(const struct counting_job *job, uint32_t block) { return raw_of(job, block * BLOCK) / BLOCK * BLOCK; }
+
+/* How often all tasks have each key of a block. */
+static void add_counts(const struct counting_job *job, uint32_t block, uint64_t counts[BLOCK]) {
+    const uint32_t *of_task = job->counts + first_of_block(job, block);
+    memset(counts, 0, BLOCK * sizeof *counts);
+    for (uint32_t i = 0; i < job->ntasks; i++, of_task += (uint64_t)job->nblocks * BLOCK) {
+        for (uint32_t key = 0; key < BLOCK; key++) counts[key] += of_task[key];
     }
-    job->starts[nkeys] = start;
+}
+
+static void find_starts(const struct counting_job *job) {
+    uint64_t counts[BLOCK], start = 0;
+    for (uint32_t block = 0; block < job->nblocks; block++) {
+        job->starts[block] = start;
+        add_counts(job, block, counts);
+        for (uint32_t key = 0; key < BLOCK; key++) start += counts[key];
+    }
+    job->starts[job->nblocks] = start;
 }
 
 static void fill(const struct counting_job *job, uint64_t begin, uint64_t end, uint32_t raw) {
-    if (job->key_nbytes == 1) {
+    uint16_t *halves = (uint16_t *)(void *)job->out;
+    if (begin >= end) return;
+    if (job->key_nbytes == 1)
         memset(job->out + begin, (int)raw, (size_t)(end - begin));
-    } else {
-        uint16_t *out = (uint16_t *)(void *)job->out;
-        for (uint64_t i = begin; i < end; i++) out[i] = (uint16_t)raw;
+    else
+        for (uint64_t i = begin; i < end; i++) halves[i] = (uint16_t)raw;
+}
+
+/* Most keys of two bytes are there a few times at most, and how often cannot be foreseen. So COPIES are always written: what is too many
+ * the next keys overwrite, or, behind the last one, other blocks. */
+enum { COPIES = 8 };
+
+static void fill_halves(uint16_t *out, uint32_t first_raw, const uint64_t counts[BLOCK]) {
+    for (uint32_t key = 0; key < BLOCK; key++) {
+        const uint32_t raw = first_raw ^ key;
+        const uint64_t copies[2] = {raw * UINT64_C(0x0001000100010001), raw * UINT64_C(0x0001000100010001)};
+        const uint64_t count = counts[raw % BLOCK];
+        memcpy(out, copies, sizeof copies);
+        for (uint64_t i = COPIES; i < count; i += COPIES) memcpy(out + i, copies, sizeof copies);
+        out += count;
     }
 }
 
-/* The last image that starts at or before `at`. */
-static uint32_t image_at(const struct counting_job *job, uint64_t at) {
-    uint32_t low = 0, high = 1u << (8 * job->key_nbytes);
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (job->starts[middle] <= at)
-            low = middle;
-        else
-            high = middle;
+/* What of the block is in [begin, end). */
+static void fill_block(const struct counting_job *job, uint32_t block, uint64_t begin, uint64_t end) {
+    uint64_t counts[BLOCK], at = job->starts[block];
+    add_counts(job, block, counts);
+    if (job->key_nbytes == 2 && at >= begin && job->starts[block + 1] + COPIES <= end) {
+        fill_halves((uint16_t *)(void *)job->out + at, raw_of(job, block * BLOCK), counts);
+        return;
     }
-    return low;
+    for (uint32_t key = 0; key < BLOCK && at < end; key++) {
+        const uint32_t raw = raw_of(job, block * BLOCK + key);
+        const uint64_t next = at + counts[raw % BLOCK];
+        fill(job, at > begin ? at : begin, next < end ? next : end, raw);
+        at = next;
+    }
 }
 
 static void fill_task(void *arg, uint32_t i) {
     const struct counting_job *job = arg;
-    const uint64_t end = chunk_begin(job, i + 1);
-    uint64_t at = chunk_begin(job, i);
-    for (uint32_t key = image_at(job, at); at < end; key++) {
-        const uint64_t until = job->starts[key + 1] < end ? job->starts[key + 1] : end;
-        if (at < until) fill(job, at, until, raw_of(job, key));
-        at = until > at ? until : at;
-    }
+    const uint64_t begin = chunk_begin(job, i), end = chunk_begin(job, i + 1);
+    uint32_t block = job->nblocks - 1;
+    while (job->starts[block] > begin) block--;
+    for (; block < job->nblocks && job->starts[block] < end; block++) fill_block(job, block, begin, end);
 }
 
 void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
@@ -137,8 +166,10 @@ void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const 
                                .counts = counts,
                                .starts = (uint64_t *)(void *)(counts + ((uint64_t)ntasks << (8 * key_nbytes))),
                                .image = *image,
-                               .key_nbytes = key_nbytes};
+                               .key_nbytes = key_nbytes,
+                               .ntasks = ntasks,
+                               .nblocks = (1u << (8 * key_nbytes)) / BLOCK};
     cpu_run(ctx, count_task, &job, ntasks);
-    sum_counts(&job, ntasks);
+    find_starts(&job);
     cpu_run(ctx, fill_task, &job, ntasks);
 }
