@@ -73,12 +73,12 @@ ALWAYS_INLINE unsigned char *decode_rows(unsigned char *end, const uint8_t *in, 
 
 enum { SHORT_NBYTES = 512 };
 
-/* The number of code units, or SIZE_MAX if the text is not well-formed, or not short. */
+/* The number of code units, or UTF8_NOT_WELL if the text is not well-formed, or not short. */
 ALWAYS_INLINE size_t decode_short(void *out, const uint8_t *in, size_t n, upsweep_encoding to) {
-    if ((n > ROW && n <= ROW + UTF8_BEFORE) || n > SHORT_NBYTES) return SIZE_MAX;
+    if ((n > ROW && n <= ROW + UTF8_BEFORE) || n > SHORT_NBYTES) return UTF8_NOT_WELL;
     __m256i wrong;
     const unsigned char *const end = n <= ROW ? decode_one(out, in, n, to, &wrong) : decode_rows(out, in, n, to, &wrong);
-    return _mm256_testz_si256(wrong, wrong) ? (size_t)(end - (unsigned char *)out) / encoding_nbytes(to) : SIZE_MAX;
+    return _mm256_testz_si256(wrong, wrong) ? (size_t)(end - (unsigned char *)out) / encoding_nbytes(to) : UTF8_NOT_WELL;
 }
 
 /* ---- whatever text ----------------------------------------------------------------------------------------------------------- */
@@ -186,10 +186,7 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
 #define SHORT_TO(NAME, ENCODING)                                                                                                           \
     static upsweep_status short_to_##NAME(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, \
                                           uint64_t n, const upsweep_utf8_options *options) {                                               \
-        const size_t k = decode_short(out, in, (size_t)n, ENCODING);                                                                       \
-        if (k == SIZE_MAX) return cpu_utf8_decode_few(ctx, out, capacity, report, in, n, options);                                         \
-        utf8_report_good(report, k, k, n);                                                                                                 \
-        return UPSWEEP_OK;                                                                                                                 \
+        return utf8_end_few(ctx, out, capacity, report, in, n, options, decode_short(out, in, (size_t)n, ENCODING));                       \
     }
 
 SHORT_TO(utf32, UPSWEEP_UTF32)

@@ -58,9 +58,7 @@ ALWAYS_INLINE unsigned decode_well(void *out, const struct window *w, __mmask64 
     return store_planes(out, planes, emit, has_4, to, exact);
 }
 
-#define NOT_WELL SIZE_MAX
-
-/* A text of at most 64 bytes: the number of code units, or NOT_WELL. */
+/* A text of at most 64 bytes: the number of code units, or UTF8_NOT_WELL. */
 ALWAYS_INLINE size_t decode_one(void *out, const uint8_t *in, size_t n, upsweep_encoding to) {
     const struct window w = first_window(in, n);
     if (is_ascii_64(w.b)) {
@@ -69,7 +67,7 @@ ALWAYS_INLINE size_t decode_one(void *out, const uint8_t *in, size_t n, upsweep_
     }
     __m512i wrong = begun_at_end(w.b);
     const size_t k = decode_well(out, &w, first_bits(n), to, true, &wrong);
-    return is_any(wrong) ? NOT_WELL : k;
+    return is_any(wrong) ? UTF8_NOT_WELL : k;
 }
 
 /* 64 bytes, and the byte before them if there is one; returns where the output ends. That byte is asked about last: of text that is not
@@ -136,7 +134,7 @@ ALWAYS_INLINE unsigned char *decode_rows(unsigned char *end, const uint8_t *in, 
     }
 }
 
-/* A text of 65 to 256 bytes: the number of code units, or NOT_WELL. Without a loop, for which compilers set up all that it might need:
+/* A text of 65 to 256 bytes: the number of code units, or UTF8_NOT_WELL. Without a loop, for which compilers set up all that it might need:
  * 256 bytes take 15 ns instead of 22 (Zen 5, 2026-11). */
 ALWAYS_INLINE size_t decode_few_rows(void *out, const uint8_t *in, size_t n, upsweep_encoding to) {
     const struct window first = first_window(in, 64);
@@ -145,7 +143,7 @@ ALWAYS_INLINE size_t decode_few_rows(void *out, const uint8_t *in, size_t n, ups
     if (n > 128) end = decode_row_at(end, in, 64, to, &wrong);
     if (n > 192) end = decode_row_at(end, in, 128, to, &wrong);
     end = decode_last(end, in, (n - 1) / 64 * 64, n, to, &wrong);
-    return is_any(wrong) ? NOT_WELL : (size_t)(end - (unsigned char *)out) / encoding_nbytes(to);
+    return is_any(wrong) ? UTF8_NOT_WELL : (size_t)(end - (unsigned char *)out) / encoding_nbytes(to);
 }
 
 /* ---- whatever text ----------------------------------------------------------------------------------------------------------- */
@@ -253,18 +251,13 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
 #define FEW_TO(NAME, ENCODING)                                                                                                           \
     NOT_INLINE upsweep_status rows_to_##NAME(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report,            \
                                              const void *in, uint64_t n, const upsweep_utf8_options *options) {                          \
-        const size_t k = decode_few_rows(out, in, (size_t)n, ENCODING);                                                                  \
-        if (k == NOT_WELL) return cpu_utf8_decode_few(ctx, out, capacity, report, in, n, options);                                       \
-        utf8_report_good(report, k, k, n);                                                                                               \
-        return UPSWEEP_OK;                                                                                                               \
+        return utf8_end_few(ctx, out, capacity, report, in, n, options, decode_few_rows(out, in, (size_t)n, ENCODING));                  \
     }                                                                                                                                    \
     static upsweep_status few_to_##NAME(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, \
                                         uint64_t n, const upsweep_utf8_options *options) {                                               \
         if (n > 64 && n <= FEW_NBYTES) return rows_to_##NAME(ctx, out, capacity, report, in, n, options);                                \
-        const size_t k = n <= 64 ? decode_one(out, in, (size_t)n, ENCODING) : NOT_WELL;                                                  \
-        if (k == NOT_WELL) return cpu_utf8_decode_few(ctx, out, capacity, report, in, n, options);                                       \
-        utf8_report_good(report, k, k, n);                                                                                               \
-        return UPSWEEP_OK;                                                                                                               \
+        const size_t k = n <= 64 ? decode_one(out, in, (size_t)n, ENCODING) : UTF8_NOT_WELL;                                             \
+        return utf8_end_few(ctx, out, capacity, report, in, n, options, k);                                                              \
     }
 
 FEW_TO(utf32, UPSWEEP_UTF32)

@@ -55,6 +55,16 @@ ALWAYS_INLINE void utf8_report_good(upsweep_utf8_report *report, uint64_t units,
     report->status = UPSWEEP_OK;
 }
 
+#define UTF8_NOT_WELL SIZE_MAX
+
+/* The end of a whole call on a short text that has been decoded to k code units: or, if it is not well-formed, all of the call. */
+ALWAYS_INLINE upsweep_status utf8_end_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
+                                          uint64_t n, const upsweep_utf8_options *options, size_t k) {
+    if (k == UTF8_NOT_WELL) return cpu_utf8_decode_few(ctx, out, capacity, report, in, n, options);
+    utf8_report_good(report, k, k, n);
+    return UPSWEEP_OK;
+}
+
 extern const struct utf8_kernels utf8_kernels_portable;
 /* utf8_portable_encode.c, utf8_avx2_measure.c and so on */
 utf8_measure_kernel utf8_measure_portable;
