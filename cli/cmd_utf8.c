@@ -156,6 +156,8 @@ static bool convert_all(struct utf8_job *u) {
 
 static const char *unit_name(const struct utf8_job *u) { return u->from == UPSWEEP_UTF8 ? "byte" : "code unit"; }
 
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
 static const char *error_text(const struct utf8_job *u) { return upsweep_text_error_text((upsweep_text_error)u->total.error); }
 
 static void print_report(const struct utf8_job *u) {
@@ -170,8 +172,9 @@ static void print_report(const struct utf8_job *u) {
             fprintf(stderr, "\"error_at\": null, \"error\": null}\n");
         }
     } else if (u->job.args.option[OPT_REPORT]) {
-        fprintf(stderr, "%s: %llu %ss read, %llu code units written, %llu ill-formed sequences of %llu %ss", u->job.in.name,
-                (ull)t->consumed, unit_name(u), (ull)t->written, (ull)t->bad_sequences, (ull)t->bad_units, unit_name(u));
+        fprintf(stderr, "%s: %llu %s%s read, %llu code unit%s written, %llu ill-formed sequence%s of %llu %s%s", u->job.in.name,
+                (ull)t->consumed, unit_name(u), plural(t->consumed), (ull)t->written, plural(t->written), (ull)t->bad_sequences,
+                plural(t->bad_sequences), (ull)t->bad_units, unit_name(u), plural(t->bad_units));
         if (is_bad) fprintf(stderr, "; the first is at %s %llu: %s", unit_name(u), (ull)t->error_at, error_text(u));
         fputc('\n', stderr);
     }

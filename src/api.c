@@ -72,7 +72,6 @@ static upsweep_status run_compact(upsweep_context *ctx, const struct compact_arg
     const struct array rest = {"rest", a->rest, a->rest != NULL ? a->n : 0, out_nbytes, out_align};
     const struct array flags = {"flags", a->flags, records ? a->n : 0, 1, 1};
     const struct array count = {"count", a->count, 1, sizeof(uint64_t), sizeof(uint64_t)};
-    if (a->count == NULL) return context_fail(ctx, UPSWEEP_ERR_NULL, "count is NULL");
     TRY(check_array(ctx, count));
     TRY(check_array(ctx, out));
     TRY(check_array(ctx, rest));
@@ -107,7 +106,7 @@ static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args 
     static const uint8_t no_flags; /* n = 0 may come with flags NULL, but NULL means "by predicate" to a backend */
     TRY(begin(ctx));
     TRY(check_elem_nbytes(ctx, a->elem_nbytes, "elem_nbytes"));
-    if (a->flags == NULL && a->n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL, but not empty");
+    if (a->flags == NULL && a->n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL");
     if (a->flags == NULL) a->flags = &no_flags;
     return run_compact(ctx, a, false);
 }

@@ -8,7 +8,7 @@ enum { MAX_RECORD_NBYTES = 4096 };
 /* ---- arrays ------------------------------------------------------------------------------------------------------------------ */
 
 upsweep_status refuse_array(upsweep_context *ctx, const struct array *a, upsweep_status status) {
-    if (status == UPSWEEP_ERR_NULL) return context_fail(ctx, status, "%s is NULL, but not empty", a->name);
+    if (status == UPSWEEP_ERR_NULL) return context_fail(ctx, status, "%s is NULL", a->name);
     if (status == UPSWEEP_ERR_ALIAS) return context_fail(ctx, status, "%s overlaps the scratch that was given", a->name);
     if (status == UPSWEEP_ERR_ALIGN)
         return context_fail(ctx, status, "%s is not aligned to its element type (%zu bytes)", a->name, a->alignment);
