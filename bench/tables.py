@@ -54,6 +54,10 @@ def time(ms):
     return f"{1e3 * ms:.3g} us" if ms >= 1e-3 else f"{1e6 * ms:.3g} ns"
 
 
+def rate(x):
+    return f"{x:.0f}" if x >= 100 else f"{x:.3g}"
+
+
 def share(x):
     return "" if x is None else f"{x:.3f}"
 
@@ -177,13 +181,13 @@ def utf8(rows, backend):
     for _, primitive, kind in CALLS_ON_TEXT:
         for n in sorted({row["n"] for row in pick(wanted, primitive=primitive, type=kind)}):
             for script in SCRIPTS:
-                def speed(algorithm, *modes):
+                def speed_of(algorithm, *modes):
                     found = [at[key] for mode in modes if (key := (primitive, kind, n, script, algorithm, mode)) in at]
-                    return f"{found[0]['gb_per_s']:.3g}" if found else ""
+                    return rate(found[0]["gb_per_s"]) if found else ""
                 ours = at.get((primitive, kind, n, script, "upsweep", "replace")) or at.get((primitive, kind, n, script, "upsweep", None))
                 if ours:
-                    lines.append([f"{primitive}, {kind}", size(n), script, speed("upsweep", "replace", None), share(ours["x_copy"]),
-                                  speed("upsweep", "strict"), speed("upsweep", "remove")] + [speed(peer, "strict", None) for peer in peers])
+                    lines.append([f"{primitive}, {kind}", size(n), script, speed_of("upsweep", "replace", None), share(ours["x_copy"]),
+                                  speed_of("upsweep", "strict"), speed_of("upsweep", "remove")] + [speed_of(peer, "strict", None) for peer in peers])
     return table(["call", "bytes", "text", "upsweep", "x copy", "strict", "remove"] + peers, lines)
 
 
