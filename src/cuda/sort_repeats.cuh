@@ -69,13 +69,14 @@ template <typename T> static __device__ __forceinline__ bool sort_repeats(T *s_s
     return true;
 }
 
-/* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. */
+/* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. Neighbouring
+ * bins are of different warps, since deep ones may lie together; of a warp's 32 at a time each is in another bank. */
 template <typename SHAPE, typename T>
 static __device__ __forceinline__ bool sort_deep_repeats(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
-    constexpr uint32_t SHARE = SHAPE::BINS / SHAPE::WARPS;
-    const uint32_t begin = threadIdx.x / 32 * SHARE;
-    for (uint32_t bins = begin; bins < begin + SHARE; bins += 32) {
-        const uint32_t bin = bins + threadIdx.x % 32, start = s_bins[bin], count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
+    constexpr uint32_t WARPS = SHAPE::WARPS;
+    const uint32_t lane_bins = threadIdx.x % 32 * WARPS, mine = lane_bins + (threadIdx.x / 32 + lane_bins / 32) % WARPS;
+    for (uint32_t bin = mine; bin < SHAPE::BINS; bin += 32 * WARPS) {
+        const uint32_t start = s_bins[bin], count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
         uint32_t deep = __ballot_sync(~0u, count > WINDOW_HALO);
         for (; deep; deep &= deep - 1) {
             const int lane = __ffs((int)deep) - 1;
