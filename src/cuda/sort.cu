@@ -310,7 +310,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        if (alone && !split.fused && queue->nsms <= SORT_HISTOGRAM_THREADS) job->seen = split.seen = &split.header->seen;
+        if (alone && looks_for_gaps<KEY>(&split, queue)) job->seen = split.seen = &split.header->seen;
         if (alone) return launch_split_of<KEY, KEY>(job, &split, layout, scratch, queue, args);
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, layout, scratch, queue, args);
         return launch_stable_of<KEY>(job, &split, queue, args, word);

@@ -180,9 +180,11 @@ static __device__ __forceinline__ void merge_values(const struct sort_job &job, 
     }
 }
 
-/* Counts the CTA's share of all keys by value; false if it has too many, and nothing has been counted. All threads call it. */
+/* Counts the CTA's share of all keys by value, if a sample, the same in all CTAs, says that it may help: *tried. False if this one has too
+ * many, and nothing has been counted. All threads call it. */
 template <typename KEY>
-static __device__ __forceinline__ bool count_by_value(const struct sort_job &job, unsigned char *s_memory, struct value_desk &s) {
+static __device__ __forceinline__ bool count_by_value(const struct sort_job &job, unsigned char *s_memory, struct value_desk &s,
+                                                      bool *tried) {
     KEY *s_values = (KEY *)s_memory;
     uint32_t *s_counts = (uint32_t *)(s_values + VALUE_SLOTS), nseen = 0;
     const KEY *keys = (const KEY *)job.keys_in;
@@ -190,7 +192,7 @@ static __device__ __forceinline__ bool count_by_value(const struct sort_job &job
     if (threadIdx.x == 0) s.full = s.nlate = 0;
     __syncthreads(); /* zeroes before counts */
     const struct value_counts<KEY> counts = { keys[0], s_values, s_counts, s, &job.header->values.incomplete, nseen };
-    bool few = sample_has_few_values(keys, job.n, job.most_values, s_counts);
+    bool few = *tried = sample_has_few_values(keys, job.n, job.most_values, s_counts);
     if (few) {
         for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) s_values[i] = 0;
         __syncthreads(); /* zeroes before values */

@@ -69,6 +69,12 @@ static __device__ __forceinline__ void copy_runs(const struct split_job &split, 
     }
 }
 
+/* Says for the passes which bits vary. All threads of all CTAs call it, when nobody needs the shared memory any more. A call, so that what
+ * it needs does not burden the kernel. */
+template <typename KEY> static __device__ __noinline__ void say_what_varies(const struct split_job &split, unsigned char *s_memory) {
+    look_for_gaps<KEY>(split, *(uint64_t(*)[32])s_memory);
+}
+
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
 /* ROWS: at least tile_items / FUSED_THREADS; few leave registers for a CTA that sorts a bucket, so that it can start up early. Dynamic
@@ -124,6 +130,8 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     if (!fits) {
         if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
             if (split.n <= SAMPLED_MAX && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
+        } else if constexpr (sizeof(KEY) == 8) {
+            if (split.seen) say_what_varies<KEY>(split, s_memory);
         }
         clear_stable(job.stable);
         return;

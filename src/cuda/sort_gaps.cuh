@@ -4,9 +4,9 @@
  *     closed       . . . . . . . . . a b c d      the same order
  *
  * Of 64-bit keys of which every third bit varies each of the eight digits has two or three bits that do, and takes a pass; closed up they
- * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them (sort_split.cuh), each CTA says
- * which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. Only of keys
- * alone: passes that move values would be slower for it, whatever the keys.
+ * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them (sort_split.cuh, sort_fused.cuh),
+ * each CTA says which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. Only
+ * of keys alone: passes that move values would be slower for it, whatever the keys.
  *
  * Bits are moved by powers of two: each step moves those down whose distance has that bit, from the lowest on; opening goes the other way.
  * Cost: a read of the keys, if the sample promises fewer passes; three operations a step and key to close, two to open; six steps at most.

@@ -133,12 +133,11 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
          i += (uint64_t)gridDim.x * blockDim.x) {
         job.states[0][i] = 0;
     }
-    bool counted = false;
-    if constexpr (sizeof(KEY) >= 4) counted = perhaps_few && count_by_value<KEY>(job, s_memory, s_values);
-    bool closed = false;
+    bool counted = false, tried = false, closed = false;
     if constexpr (sizeof(KEY) >= 4) {
         __shared__ struct bit_gaps s_gaps;
-        closed = !perhaps_few && find_gaps<KEY>(job, s_gaps);
+        counted = perhaps_few && count_by_value<KEY>(job, s_memory, s_values, &tried);
+        closed = !tried && find_gaps<KEY>(job, s_gaps);
         if (closed) count_digits<KEY>(job, s_gaps, closed_order<KEY>(key_order<KEY>(job), s_gaps, true, 0), (uint32_t *)s_memory);
     }
     if (!counted && !closed) count_digits<KEY>(job, job, key_order<KEY>(job), (uint32_t *)s_memory);

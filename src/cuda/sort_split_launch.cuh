@@ -105,6 +105,12 @@ static uint32_t fused_rows(const struct cuda_queue *queue, uint64_t n) {
     return (uint32_t)min_u64((n + row - 1) / row, UINT32_MAX);
 }
 
+/* Does who leaves keys alone to the passes look which of their bits vary? Of those that fit the multiprocessors, if it is worth while. */
+template <typename KEY> static bool looks_for_gaps(const struct split_job *split, const struct cuda_queue *queue) {
+    if (queue->nsms > SORT_HISTOGRAM_THREADS) return false;
+    return !split->fused || (sizeof(KEY) == 8 && !split->cell_keys && fused_rows(queue, split->n) > SAMPLED_MAX_ROWS);
+}
+
 /* Do the keys fit the multiprocessors, and may CTAs wait for one another? */
 template <typename KEY, typename ITEM> static bool may_fuse(const struct cuda_queue *queue, uint64_t n) {
     return queue->cooperative && !queue->only_lookback && fused_rows(queue, n) <= (uint32_t)fused_max_rows(sizeof(KEY), sizeof(ITEM));
