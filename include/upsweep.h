@@ -1,7 +1,8 @@
 /* upsweep.h: scan, stream compaction, radix sort and UTF-8 on NVIDIA GPUs and on CPUs.
  *
- * The whole one-machine interface of the library. How to read it: types and operators are two tables, every call takes a
- * context first and returns a status, and each docstring says, in this order: what it does; shapes; aliasing; errors; cost; source.
+ * The whole interface of the library. How to read it: types and operators are two tables, every call takes a context first and
+ * returns a status, and each docstring says, in this order: what it does; shapes; aliasing; errors, without their UPSWEEP_ERR_; cost;
+ * source.
  *
  * What holds for every call
  *   Memory     Data pointers name memory of the context: any host memory on the CPU backend, memory of its device, or managed memory, on
@@ -10,13 +11,13 @@
  *              CUDA graph; nothing waits for it but upsweep_upload(), upsweep_download(), upsweep_read_count(),
  *              upsweep_utf8_read_report(), upsweep_sync(), upsweep_free(), upsweep_close(), and scratch that is given up or must grow
  *              (upsweep_reserve() before the first call avoids that). A graph goes on using the context and the scratch of its capture:
- *              for as long as it may be launched, keep both (scratch that grows is another), and let nothing else of the context run
- *              beside it.
+ *              keep both for as long as it may be launched (scratch that has to grow is given up for a new one), and let nothing else of
+ *              the context run at the same time.
  *   Results    The same call on the same device gives the same bits, floats included, whatever the number of threads.
  *   Errors     A call that rejects its arguments writes nothing but the sentence that upsweep_error() returns. Nothing is ever
  *              printed; nothing exits or aborts. n = 0 is valid everywhere; data pointers may then be NULL.
- *              Any call that needs scratch may also fail for want of it: MEMORY, DEVICE_MEMORY or SCRATCH; any on CUDA with CUDA,
- *              HOST_POINTER, WRONG_DEVICE or DEVICE_LOST.
+ *              Beside the errors that its docstring names, any call fails with NULL if ctx is NULL; one that needs scratch, for want of
+ *              it, with MEMORY, DEVICE_MEMORY or SCRATCH; one on CUDA with CUDA, HOST_POINTER, WRONG_DEVICE or DEVICE_LOST.
  *   Alignment  Typed data is aligned to its element size; byte flags and records may lie anywhere.
  *   Overlap    An output overlaps no other array of its call, nor the caller's scratch, except as a docstring allows; equal pointers and
  *              partial overlap are checked for and rejected. Inputs may overlap one another.
@@ -227,7 +228,7 @@ UPSWEEP_CALL upsweep_context_device(upsweep_context *ctx, upsweep_device *device
 
 /* nbytes of context memory, aligned to 256 bytes, contents undefined; *ptr is NULL if nbytes is 0. Errors: NULL, MEMORY, DEVICE_MEMORY. */
 UPSWEEP_CALL upsweep_alloc(upsweep_context *ctx, void **ptr, size_t nbytes);
-/* Gives it back to the context that it is from; NULL is fine. On CUDA it waits until the device has finished with it. */
+/* Gives it back to the context that it is from; ptr NULL is fine. On CUDA it waits until the device has finished with it. */
 UPSWEEP_API void upsweep_free(upsweep_context *ctx, void *ptr);
 
 /* Copies nbytes from host memory into context memory, or back; both have finished with the host memory when they return.
