@@ -23,10 +23,9 @@ bool parse_index_type(const char *text, upsweep_type *type) {
 
 bool parse_count(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *value) {
     union number number;
-    const char *wrong = number_parse(text, UPSWEEP_U64, &number);
-    if (wrong) return complain(NULL, "--%s: '%s' %s", option, text, wrong);
-    if (number.u < lo || number.u > hi) {
-        return complain(NULL, "--%s: %s is not between %llu and %llu", option, text, (unsigned long long)lo, (unsigned long long)hi);
+    if (number_parse(text, UPSWEEP_U64, &number) || number.u < lo || number.u > hi) {
+        return complain(NULL, "--%s: '%s' is not a whole number between %llu and %llu", option, text, (unsigned long long)lo,
+                        (unsigned long long)hi);
     }
     *value = number.u;
     return true;

@@ -100,7 +100,8 @@ for command in scan compact partition sort; do
     expect_error "$command: an absent directory" 'absent/out: No such file' "$tool" $command -t i32 in absent/out
     expect_error "$command: half an element" '12 bytes are not a whole number of elements of 8 bytes' "$tool" $command -t i64 in out
     expect_error "$command: unknown backend" 'upsweep: ' "$tool" $command -t i32 -b abacus in out
-    expect_error "$command: no threads" 'not between 1 and' "$tool" $command -t i32 --threads 0 in out
+    expect_error "$command: no threads" 'whole number between 1 and' "$tool" $command -t i32 --threads 0 in out
+    expect_error "$command: less than no threads" 'whole number between 1 and' "$tool" $command -t i32 --threads -1 in out
     expect_error "$command: chunk of nothing" 'out of range' "$tool" $command -t i32 --chunk 0 in out
     expect_error "$command: bad chunk" 'is not a size' "$tool" $command -t i32 --chunk 12Q in out
     expect_error "$command: huge chunk" 'out of range' "$tool" $command -t i32 --chunk 99999999T in out
@@ -123,7 +124,7 @@ expect_error 'compact: two conditions' 'only one of them' "$tool" compact -t i32
 expect_error 'compact: flags and elements from one pipe' 'standard input already' "$tool" compact -t i32 --flags - - out
 expect_error 'compact: records without flags' 'needs --flags' "$tool" compact --record-size 4 in out
 expect_error 'compact: records with a type' 'records have no --type' "$tool" compact --record-size 4 --flags in -t i32 in out
-expect_error 'compact: records too large' 'not between 1 and 4096' "$tool" compact --record-size 4097 --flags in in out
+expect_error 'compact: records too large' 'whole number between 1 and 4096' "$tool" compact --record-size 4097 --flags in in out
 expect_error 'compact: records as text' 'can be written raw only' "$tool" compact --record-size 1 --flags in in out.txt
 expect_error 'compact: index type without indices' 'needs --indices' "$tool" compact -t i32 --index-type u32 in out
 expect_error 'compact: bad index type' 'neither u32 nor u64' "$tool" compact -t i32 --indices --index-type i32 in out
@@ -136,7 +137,7 @@ for bits in '' 3 3: :3 5:3 3:3 0:33 0x1:3 '1 :3' -1:3 1:3: 9999:3; do
     expect_error "sort: --bits '$bits'" '--bits: ' "$tool" sort -t i32 --bits "$bits" in out
 done
 expect_error 'sort: values without a size' 'need --value-size' "$tool" sort -t i32 --values in in out
-expect_error 'sort: values too large' 'not between 1 and 4096' "$tool" sort -t i32 --values in --value-size 4097 in out
+expect_error 'sort: values too large' 'whole number between 1 and 4096' "$tool" sort -t i32 --values in --value-size 4097 in out
 expect_error 'sort: values without a place' 'say --values-out' "$tool" sort -t i32 --values in --value-size 4 in
 expect_error 'sort: two outputs in one file' 'the same file as OUT' "$tool" sort -t i32 --values in --value-size 4 --values-out out in out
 expect_error 'sort: two outputs in one file by two names' 'the same file as OUT' \
