@@ -5,6 +5,7 @@ Colours are those of Okabe and Ito, which colour-blind readers can tell apart; d
 import json
 import math
 import os
+import textwrap
 from collections import defaultdict
 
 import matplotlib
@@ -144,7 +145,8 @@ def draw_curves(ax, curves, both=True, names=True):
 
 
 def save(fig, run, options, name):
-    fig.supxlabel(run.foot(), fontsize=6.5, color="#606060", x=0.01, ha="left")
+    foot = textwrap.fill(run.foot(), int(20 * fig.get_figwidth()))  # so many characters of this size fit an inch
+    fig.supxlabel(foot, fontsize=6.5, color="#606060", x=0.01, ha="left")
     for kind in ("svg", "png"):
         path = os.path.join(options.out, f"{options.prefix}{name}.{kind}")
         fig.savefig(path, metadata={"Date": None} if kind == "svg" else None, dpi=110)
