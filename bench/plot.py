@@ -236,10 +236,11 @@ def utf8(run, options):
 
 
 def utf8_size(run, options):
-    """Throughput against size, log-log, of good text."""
-    rows = [row for row in run.where(group="utf8-size") if is_power_of_two(row["n"])]
-    scripts = [script for script in SCRIPTS if any(row["distribution"] == script for row in rows)]
-    if not scripts:
+    """Throughput against size, log-log, of good text: of the group for it, or of a run by script at many sizes."""
+    rows = run.where(group="utf8-size") or run.where(group="utf8-scripts", primitive="utf8_decode", type="utf32")
+    rows = [row for row in rows if is_power_of_two(row["n"])]
+    scripts = [script for script in ("ascii", "chinese", "mixed") if any(row["distribution"] == script for row in rows)]
+    if not scripts or len({row["n"] for row in rows}) < 4:
         return
     fig, axes = plt.subplots(1, len(scripts), figsize=(4.2 * len(scripts), 4.2), sharey=True, squeeze=False)
     for ax, script in zip(axes[0], scripts):

@@ -35,6 +35,7 @@ plt.rcParams.update({
 class Run:
     def __init__(self, paths):
         self.machine, self.rows = {}, []
+        self.shown = []  # rows asked for since the last figure was saved
         for path in paths:
             with open(path) as lines:
                 for line in lines:
@@ -45,7 +46,9 @@ class Run:
                         self.rows.append({"mode": None, **row})
 
     def where(self, **wanted):
-        return [row for row in self.rows if all(row[key] == value for key, value in wanted.items())]
+        rows = [row for row in self.rows if all(row[key] == value for key, value in wanted.items())]
+        self.shown += rows
+        return rows
 
     def curves(self, rows, x="n", y=lambda row: row["ms"]):
         """{(backend, algorithm): sorted [(x, y)]}"""
@@ -56,12 +59,14 @@ class Run:
         return {key: sorted(points) for key, points in curves.items()}
 
     def foot(self):
-        date, commit = (self.rows[0]["date"], self.rows[0]["commit"]) if self.rows else ("", "")
-        machine = self.machine
-        cpu = f"{machine.get('cpu', '?')} ({machine.get('threads', '?')} threads, {machine.get('instructions', '?')})"
-        versions = sorted({row["peer_version"] for row in self.rows if row["peer_version"]})
-        gpu = f"{machine['gpu']}, " if "gpu" in machine else ""
-        return f"{gpu}{cpu}; {date}, commit {commit}; " + ", ".join(versions)
+        """Where and when the rows of a figure were measured, of which commits, and beside whom."""
+        rows, self.shown = self.shown, []
+        machine, backends = self.machine, {row["backend"] for row in rows}
+        threads = machine.get("threads", "?")
+        gpu = [machine["gpu"]] if "cuda" in backends and "gpu" in machine else []
+        cpu = [f"{machine.get('cpu', '?')} ({threads} thread{'' if threads == 1 else 's'}, {machine.get('instructions', '?')})"] if "cpu" in backends else []
+        dates, commits, peers = (", ".join(sorted({row[key] for row in rows if row[key]})) for key in ("date", "commit", "peer_version"))
+        return "; ".join(filter(None, [", ".join(gpu + cpu), dates, f"commit {commits}", peers]))
 
 
 def is_power_of_two(n):
