@@ -3,8 +3,8 @@
  *     block    32 Ki code units of input, moved back by up to 3 so that no sequence is cut; with one task, all of the text
  *     piece    what one call of a kernel converts: as much as the room in the output is sure to hold; strict: no more than has been
  *              converted before, as what follows an error is converted in vain; where little room is left, 1 Ki, by way of the stack
- *     kernel   decode, encode, measure (utf8_kernels.h). Cleaning takes several, in pieces that stay in L1: measure; copy if all is good,
- * else decode to code points, then encode
+ *     kernel   decode, encode, measure (utf8_kernels.h). Cleaning takes several, in pieces that stay in L1: measure; if all is good copy,
+ *              else decode to code points, then encode
  *
  * Which sequence a byte belongs to shows in the three bytes before it, so all that a block needs from those before it is where its output
  * goes. One thread writes straight to the output. Several convert each its block into a stage in L2 and copy it when their carry is known:
