@@ -11,7 +11,7 @@ import os
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter
 
-from plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, PARTS, PINK, RED, SKY, Run, draw_curves, is_power_of_two, label_ends, log_time, log_x,
+from plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, PARTS, PINK, RED, Run, draw_curves, is_power_of_two, label_ends, log_time, log_x,
                       name_of, power_label, save, time_label)
 
 

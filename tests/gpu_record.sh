@@ -7,7 +7,7 @@
 #   gpu_record.sh check       compares that digest with the sources of this tree and warns if they have changed since (never fails:
 #                             the machine that asks has no GPU)
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 record=docs/results/gpu-tests.json
 
 digest() {
