@@ -14,7 +14,8 @@
  *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh; with something beside them, sort_fused_repeats.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_by_value.cuh   of some of them by their values, if these are spread evenly
- *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_cell_slots.cuh
+ *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_value_slots.cuh if
+ *                         their values are uniform, and sort_cell_slots.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
@@ -252,6 +253,12 @@ static void set_indexed(struct split_job *split, const struct sort_job *job, con
     split->low = (uint32_t *)job->keys_tmp;
 }
 
+/* Are slots by value tried first? If there are any (sort_split_launch.cuh). */
+template <typename KEY, typename ITEM> static bool has_value_slots(const struct sort_args *args) {
+    const bool floats = args->type == UPSWEEP_F32 || args->type == UPSWEEP_F64;
+    return floats && sizeof(ITEM) == sizeof(KEY) && args->n * sizeof(KEY) >= SLOTS_MIN_NBYTES && args->n < SPLIT_MAX;
+}
+
 template <typename KEY, typename ITEM>
 static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct sort_scratch *layout, char *scratch,
                                    const struct cuda_queue *queue, const struct sort_args *args) {
@@ -266,6 +273,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
     if (split->slots.items || split->slots.float_items) place_slots<ITEM>(split, scratch + layout->slots);
+    if (has_value_slots<KEY, ITEM>(args)) split->value_area = scratch + layout->slots;
     split->second = split->value_nbytes == 4 ? NULL : job->drop_keys ? split->values_out : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;

@@ -140,6 +140,7 @@ template <typename ITEM> struct found_bucket {
     uint32_t bits;
     bool bounded; /* no item is below `least`, and what is above it leaves so many bits; else they share them */
     ITEM least;
+    bool keys; /* not yet images */
 };
 
 /* Where a bucket goes in the output is the sum of this over all threads; in a slot, of the sizes of those before it: of other coarse
@@ -180,8 +181,9 @@ template <typename ITEM> struct bucket_desk {
     }
 };
 
-/* False: its bins are not for this; it lies as it was, and nothing is written. All threads call it. */
-template <typename KEY, typename ITEM, typename SHAPE>
+/* False: its bins are not for this; it lies as it was, and nothing is written. KEYS: what lies there is keys yet, all of one sign, so that
+ * an image is one operation. All threads call it. */
+template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false>
 static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
                                                    unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
@@ -192,6 +194,12 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const struct bucket_rows<SHAPE> rows(n);
     get_items(items, rows, job, found.src, found.from);
     s.add_before(items_before(job, found)); /* after the items have been asked for */
+    struct item_order<KEY, ITEM> order(job);
+    if constexpr (KEYS) {
+        order.order = order.order.of_sign(found.least);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) items[row] = order.order.image(items[row]);
+    }
     if (threadIdx.x == 0) s.some_item = items[0];
     static_assert(SHAPE::BINS / 4 % THREADS == 0, "as many vectors of bins for each thread");
 #pragma unroll
@@ -228,7 +236,6 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 
-    const struct item_order<KEY, ITEM> order(job);
     out -= first;
     values_out -= (uint64_t)first * job.value_nbytes;
     for (uint32_t window = threadIdx.x / 32; window < nwindows; window += SHAPE::WARPS) {
@@ -255,6 +262,14 @@ static __device__ __forceinline__ void put_result(const struct split_job &job, c
     if (!order.INDEXED || job.out) ((KEY *)job.out)[place] = order.key_of(item);
 }
 
+/* An item of a bucket. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ ITEM get_image(const struct split_job &job, const struct found_bucket<ITEM> &found, uint32_t place) {
+    const ITEM item = get_item(job, found.src, found.from + place);
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) return found.keys ? key_order<KEY>(job).image(item) : item;
+    return item;
+}
+
 /* Any bucket: stable passes over the bits that its items do not share. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static __device__ __noinline__ void sort_bucket_stably(const struct split_job &job, const struct found_bucket<ITEM> &found,
@@ -267,7 +282,7 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
     struct packed_ranks<SHAPE::ROWS> no_places = {};
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++)
-        items[row] = which.has(row) ? (ITEM)(get_item(job, found.src, found.from + start + row * SORT_TEAM) - least) : (ITEM)0;
+        items[row] = which.has(row) ? (ITEM)(get_image<KEY>(job, found, start + row * SORT_TEAM) - least) : (ITEM)0;
     s.add_before(items_before(job, found));
     __syncthreads();                              /* all items are in registers, so that the bucket may be overwritten */
     const uint32_t lo_bit = job.bits.index_shift; /* what is below an index is not looked at */
@@ -346,13 +361,14 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
+    if (is_by_value(job)) return;
     const struct bucket_list list(job);
-    const uint32_t nbuckets = list.listed ? job.header->deep.nbuckets : gridDim.x;
+    const uint32_t nbuckets = list.listed ? job.header->deep.nbuckets : job.nnumbers;
     for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
         const struct found_bucket<ITEM> found = list.find<ITEM>(job, number);
         const bool sorted = found.n == 0 || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
         if (!sorted && threadIdx.x == 0) list.left[atomicAdd(&job.header->nleft, 1)] = number;
-        if (!list.listed) return;
+        if (number + gridDim.x >= nbuckets) return;
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }
@@ -365,7 +381,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
     const uint32_t nleft = job.header->nleft;
-    if (nleft == 0) return;
+    if (nleft == 0 || is_by_value(job)) return;
     const struct bucket_list list(job);
     for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
         sort_bucket_stably<KEY, ITEM, SHAPE>(job, list.find<ITEM>(job, list.left[i]), s_memory, s_desk);

@@ -27,11 +27,11 @@ template <uint32_t DIGITS> struct cell_slots_desk {
 };
 
 /* The room of a coarse bucket: a part of the output, and some aside. */
-struct coarse_room {
+struct cell_room {
     uint32_t start, items, aside, aside_items;
 };
 
-static __device__ __forceinline__ struct coarse_room room_of_coarse(const struct split_job &job, uint32_t coarse) {
+static __device__ __forceinline__ struct cell_room room_of_cells(const struct split_job &job, uint32_t coarse) {
     const struct cell_plan *plan = &job.header->cells;
     const uint32_t start = plan->coarse[coarse].start, end = plan->coarse[coarse + 1].start;
     const uint32_t aside = start / CELL_SLOTS_ASIDE_PART, aside_end = end / CELL_SLOTS_ASIDE_PART;
@@ -40,7 +40,7 @@ static __device__ __forceinline__ struct coarse_room room_of_coarse(const struct
 
 /* The place of a coarse bucket's key number i. */
 template <typename KEY>
-static __device__ __forceinline__ KEY *place_in_coarse(const struct split_job &job, const struct coarse_room &room, uint32_t i) {
+static __device__ __forceinline__ KEY *place_in_coarse(const struct split_job &job, const struct cell_room &room, uint32_t i) {
     return i < room.items ? (KEY *)job.out + (room.start + i) : (KEY *)job.slots.area + (room.aside + i - room.items);
 }
 
@@ -77,7 +77,7 @@ static __device__ __forceinline__ void load_cell_tile(KEY (&keys)[ROWS], const s
                                                       uint32_t start, const struct split_job &job) {
     const KEY *src = (const KEY *)job.in + tile.first + start;
     if (STEP == SLOTS_FINE) {
-        const struct coarse_room room = room_of_coarse(job, tile.coarse);
+        const struct cell_room room = room_of_cells(job, tile.coarse);
         if (tile.first + tile.count > room.items) { /* some of them lie aside */
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
@@ -95,7 +95,7 @@ template <typename KEY, enum slots_step STEP>
 static __device__ __forceinline__ bool take_cell_room(uint32_t *base, const struct split_job &job, uint32_t coarse, uint32_t digit,
                                                       uint32_t count) {
     if (STEP == SLOTS_COARSE) {
-        const struct coarse_room room = room_of_coarse(job, digit);
+        const struct cell_room room = room_of_cells(job, digit);
         *base = atomicAdd(&job.header->coarse_size[digit], count);
         return *base + count <= room.items + room.aside_items;
     }
@@ -126,7 +126,7 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
         count[i] = digit < SHAPE::DIGITS ? s.places[digit] : 0;
         if (count[i]) full |= !take_cell_room<KEY, STEP>(&base[i], job, tile.coarse, digit, count[i]);
         if (STEP == SLOTS_COARSE && count[i]) {
-            const struct coarse_room room = room_of_coarse(job, digit);
+            const struct cell_room room = room_of_cells(job, digit);
             aside |= base[i] + count[i] > room.items;
             base[i] += room.start;
         }
@@ -160,7 +160,7 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
         for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
             const KEY item = s_tile[i];
             const uint32_t digit = digits.of(item);
-            const struct coarse_room room = room_of_coarse(job, digit);
+            const struct cell_room room = room_of_cells(job, digit);
             *place_in_coarse<KEY>(job, room, s.base[digit] + i - room.start) = item;
         }
         return;
@@ -173,25 +173,21 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
     }
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
-
-/* A CTA a tile. Dynamic shared memory: a tile. */
+/* The tile with this number. False: there is none, or the attempt has been given up. */
 template <typename KEY, enum slots_step STEP>
-__global__ void __launch_bounds__(cell_slots_shape<KEY, STEP>::THREADS, cell_slots_shape<KEY, STEP>::CTAS_PER_SM)
-    split_into_cell_slots(const __grid_constant__ struct split_job job) {
+static __device__ __forceinline__ bool move_cell_tile_at(const struct split_job &job, uint32_t number, KEY *s_tile,
+                                                         struct cell_slots_desk<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
     typedef cell_slots_shape<KEY, STEP> SHAPE;
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ struct cell_slots_desk<SHAPE::DIGITS> s;
-    wait_for_predecessor();
-    if (was_given_up(job)) return;
     const uint32_t tile_items = job.slots.tile_items;
-    struct slots_tile tile = {0, blockIdx.x * tile_items, 0};
+    struct slots_tile tile = {0, number * tile_items, 0};
     if (STEP == SLOTS_FINE) {
-        if (threadIdx.x < 32) find_coarse(job, blockIdx.x, s);
+        if (threadIdx.x < 32) find_coarse(job, number, s);
         __syncthreads(); /* the coarse bucket */
-        if (s.coarse == SORT_DIGITS) return;
+        if (s.coarse == SORT_DIGITS) return false;
         tile.coarse = s.coarse;
-        tile.first = (blockIdx.x - s.before) * tile_items;
+        tile.first = (number - s.before) * tile_items;
+    } else if (tile.first >= job.n) {
+        return false;
     }
     tile.count = min((STEP == SLOTS_FINE ? job.header->coarse_size[tile.coarse] : job.n) - tile.first, tile_items);
     const uint32_t warp = threadIdx.x / 32, rows = tile_items / SHAPE::THREADS, start = warp * 32 * rows + threadIdx.x % 32;
@@ -203,11 +199,11 @@ __global__ void __launch_bounds__(cell_slots_shape<KEY, STEP>::THREADS, cell_slo
     if (STEP == SLOTS_FINE) coarse = job.header->cells.coarse[tile.coarse];
     if (coarse.count == 0) load_entries(s.table, job);
     const bool given_up = *(const volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* in the meantime */
-    if (__syncthreads_or(given_up)) return;                                                  /* else: zeroes and table before counts */
+    if (__syncthreads_or(given_up)) return false;                                            /* else: zeroes and table before counts */
     const struct float_cells<KEY> cells(job.header->cells.lowest);
     if (STEP == SLOTS_FINE) {
         const struct linear_digits<KEY> digits = { coarse.count, coarse.before };
-        if (coarse.count > 0) return move_cell_tile<KEY, STEP>(images, tile, items, job, digits, (KEY *)s_memory, s);
+        if (coarse.count > 0) return move_cell_tile<KEY, STEP>(images, tile, items, job, digits, s_tile, s), true;
     } else {
         const struct key_order<KEY> order(job);
 #pragma unroll
@@ -216,7 +212,23 @@ __global__ void __launch_bounds__(cell_slots_shape<KEY, STEP>::THREADS, cell_slo
     const uint32_t shift = STEP == SLOTS_COARSE ? job.slots.fine_bits : 0;
     const uint32_t mask = STEP == SLOTS_FINE ? (1u << job.slots.fine_bits) - 1 : ~0u;
     const struct cell_digits<KEY> digits = { s.table.entries, cells, shift, mask };
-    move_cell_tile<KEY, STEP>(images, tile, items, job, digits, (KEY *)s_memory, s);
+    move_cell_tile<KEY, STEP>(images, tile, items, job, digits, s_tile, s);
+    return true;
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+
+/* A CTA some tiles: it takes time to start CTAs that return at once, if the keys are in slots by value. Dynamic shared memory: a tile. */
+template <typename KEY, enum slots_step STEP>
+__global__ void __launch_bounds__(cell_slots_shape<KEY, STEP>::THREADS, cell_slots_shape<KEY, STEP>::CTAS_PER_SM)
+    split_into_cell_slots(const __grid_constant__ struct split_job job) {
+    typedef cell_slots_shape<KEY, STEP> SHAPE;
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct cell_slots_desk<SHAPE::DIGITS> s;
+    wait_for_predecessor();
+    if (__syncthreads_or(job.header->slots_full != SLOTS_OPEN || is_by_value(job))) return; /* given up, or done */
+    for (uint32_t number = blockIdx.x; move_cell_tile_at<KEY, STEP>(job, number, (KEY *)s_memory, s); number += gridDim.x)
+        __syncthreads(); /* nobody needs the shared memory any more */
 }
 
 #endif

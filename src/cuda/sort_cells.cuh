@@ -245,6 +245,8 @@ template <typename KEY> __global__ void __launch_bounds__(CELL_THREADS, 1) split
     __shared__ uint32_t s_counts[CELLS], s_largest;
     __shared__ bool s_last;
     wait_for_predecessor();
+    if (is_by_value(job)) return;
+    if (blockIdx.x == 0 && threadIdx.x < SORT_DIGITS) job.header->coarse_size[threadIdx.x] = 0; /* of an attempt before */
     s_counts[threadIdx.x] = 0;
     for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += CELL_THREADS) s_words[i] = 0;
     if (threadIdx.x == 0) s_largest = s.ndivided = 0;

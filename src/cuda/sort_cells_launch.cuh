@@ -18,9 +18,11 @@ static cudaError_t launch_cell_slots_step(struct split_job *job, const struct cu
     const uint64_t row = (uint64_t)queue->nsms * SHAPE::CTAS_PER_SM * SHAPE::THREADS, rows = (job->n + row - 1) / row;
     const uint64_t rounds = (rows + SHAPE::ROWS - 1) / SHAPE::ROWS;
     job->slots.tile_items = SHAPE::THREADS * (uint32_t)((rows + rounds - 1) / rounds);
-    const uint32_t nctas = (job->n + job->slots.tile_items - 1) / job->slots.tile_items;
-    return launch_next(queue, split_into_cell_slots<KEY, STEP>, nctas + (STEP == SLOTS_FINE ? 1u << job->slots.coarse_bits : 0),
-                       SHAPE::THREADS, job->slots.tile_items * (uint32_t)sizeof(KEY), *job);
+    const uint32_t ntiles = (job->n + job->slots.tile_items - 1) / job->slots.tile_items;
+    const uint64_t nctas = min_u64(ntiles + (STEP == SLOTS_FINE ? 1u << job->slots.coarse_bits : 0),
+                                   (uint64_t)queue->nsms * SHAPE::CTAS_PER_SM * SPLIT_ROUNDS);
+    return launch_next(queue, split_into_cell_slots<KEY, STEP>, (uint32_t)nctas, SHAPE::THREADS,
+                       job->slots.tile_items * (uint32_t)sizeof(KEY), *job);
 }
 
 template <typename KEY> static cudaError_t launch_cell_slots(struct split_job *job, const struct cuda_queue *queue) {

@@ -2,7 +2,7 @@
  *
  *     bit_digits     the top bits: even, if those are spread
  *     cell_digits    of floats, whose top bits never are: half of the numbers between 0 and 1 share nine
- *     value_digits   of floats, too, if their values are spread: sort_by_value.cuh
+ *     value_digits   of floats, too, if their values are spread: sort_by_value.cuh; of many, summed_digits: sort_value_slots.cuh
  *
  * The magnitudes of 32 octaves, from the largest that matters down, are cut into cells of a 16th of an octave, 512 on either side of zero;
  * what is beyond belongs to the outermost, and what is around zero to 511. A table gives each cell its first number and how many it has;
@@ -41,6 +41,18 @@ struct coarse_bucket {
 struct value_buckets {
     uint32_t nbuckets, ndigits, first[FUSED_THREADS + 1]; /* digit of each bucket */
     double scale, shift;
+};
+
+/* Of slots of floats by value (sort_value_slots.cuh). Device memory, zeroed before. */
+struct value_slots {
+    uint32_t state;                 /* enum value_state */
+    uint32_t nnumbers, items;       /* slots, and room in each */
+    uint32_t ncoarse, coarse_tiles; /* of two partitions: coarse buckets; tiles of each, at most; */
+    uint32_t coarse_items;          /* their part of the output, which all but the last have; */
+    uint32_t aside_items, aside;    /* room beside it, and where in the area */
+    uint32_t first;                 /* slot that becomes a bucket: those next to zero take longest */
+    float share;                    /* of all keys that have a number */
+    double scale, shift;            /* the map */
 };
 
 /* Device memory. */
@@ -129,12 +141,16 @@ template <typename IMAGE> struct linear_digits {
 };
 
 /* Do all of a warp's items have this digit? */
-template <int ROWS, typename ITEM, typename DIGITS>
-static __device__ __forceinline__ bool all_have(const DIGITS &digits, uint32_t digit, const ITEM (&items)[ROWS], struct warp_items which) {
+template <int ROWS, typename ITEM, typename DIGITS, typename ITEMS>
+static __device__ __forceinline__ bool all_have(const DIGITS &digits, uint32_t digit, const ITEM (&items)[ROWS], const ITEMS &which) {
     bool have = true;
 #pragma unroll
     for (int row = 0; row < ROWS; row++) have = have && (!which.has(row) || digits.of(items[row]) == digit);
     return __all_sync(~0u, have);
+}
+template <int ROWS, typename ITEM, typename ITEMS>
+static __device__ __forceinline__ bool all_have(const bit_digits &digits, uint32_t, const ITEM (&items)[ROWS], const ITEMS &which) {
+    return all_have_digit(items, which, digits.shift, digits.mask);
 }
 
 #endif

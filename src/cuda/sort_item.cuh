@@ -21,8 +21,8 @@ template <typename ITEM, typename KEY> static __device__ __forceinline__ ITEM ma
 /* Constants of one sort. */
 template <typename KEY, typename ITEM> struct item_order {
     static constexpr bool INDEXED = sizeof(ITEM) > sizeof(KEY);
-    const struct key_order<KEY> order;
-    const struct item_bits bits;
+    struct key_order<KEY> order;
+    struct item_bits bits;
 
     __device__ __forceinline__ explicit item_order(const struct split_job &job) : order(job), bits(job.bits) {}
 

@@ -131,6 +131,14 @@ template <typename KEY> struct key_order {
         for (int i = 0; i < N; i++) keys[i] = image(keys[i]);
     }
 
+    /* The same for keys of one sign, that of this image's. */
+    __device__ __forceinline__ struct key_order of_sign(KEY some_image) const {
+        struct key_order order = *this;
+        order.flip = (KEY)(some_image ^ key_of_image(some_image));
+        order.float_mask = 0;
+        return order;
+    }
+
     __device__ __forceinline__ KEY key_of_image(KEY image) const {
         const KEY key = (KEY)(image ^ flip);
         return (KEY)(key ^ (sign_mask(key) & float_mask));

@@ -33,9 +33,9 @@ static __device__ __forceinline__ uint32_t coarse_of_tile(const struct split_job
 
 /* The same if many lanes of a row have the favourite digit, and would wait for each other: they find each other by ballot, and all of the
  * warp's are counted at once. */
-template <int ROWS, typename KEY, typename ITEMS>
+template <int ROWS, typename KEY, typename ITEMS, typename DIGITS>
 static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], const ITEMS &items,
-                                                      uint32_t *s_counts, struct bit_digits digits, uint32_t favourite) {
+                                                      uint32_t *s_counts, const DIGITS &digits, uint32_t favourite) {
     uint32_t lower_lanes, nfavoured = 0;
     asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(lower_lanes));
 #pragma unroll
@@ -59,12 +59,12 @@ static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> 
 
 /* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits; FEW:
  * for tiles that may have fewer rows; TOGETHER: all rows are under way at once, those that are not there, too, and add nothing. */
-template <bool SKEWED, bool FEW, bool TOGETHER = false, int ROWS, typename KEY, typename ITEMS>
+template <bool SKEWED, bool FEW, bool TOGETHER = false, int ROWS, typename KEY, typename ITEMS, typename DIGITS>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], const ITEMS &items,
-                                                  uint32_t *s_counts, struct bit_digits digits) {
+                                                  uint32_t *s_counts, const DIGITS &digits) {
     uint32_t nlanes;
     const uint32_t digit = sample_digit(digits.of(images[0]), items.has(0), &nlanes);
-    if (nlanes == 32 && all_have_digit(images, items, digits.shift, digits.mask)) { /* at once, instead of one after the other */
+    if (nlanes == 32 && all_have(digits, digit, images, items)) { /* at once, instead of one after the other */
         const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[digit], items.n) : 0;
         return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
     }
@@ -215,7 +215,8 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
     }
 }
 
-/* SECOND: of two partitions, which moves items; the first makes them of keys. Dynamic shared memory: a tile. */
+/* SECOND: of two partitions, which moves items; the first makes them of keys. A CTA a tile, or one after the other: where an attempt comes
+ * before, that mostly succeeds, as it takes time to start CTAs that return at once. Dynamic shared memory: a tile. */
 template <typename KEY, typename ITEM, bool SECOND, typename DIGITS>
 __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partition(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];

@@ -8,7 +8,8 @@
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
  * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Of many integers, if they are uniform, step 1
- * is left out (sort_slots.cuh), and of floats, if a sample tells enough of them (sort_cell_slots.cuh).
+ * is left out (sort_slots.cuh), and of floats, if their values are uniform (sort_value_slots.cuh), or a sample tells enough of them
+ * (sort_cell_slots.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
  * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
@@ -47,9 +48,11 @@ struct split_header {
     struct cell_counts cell_counts;                          /* of floats */
     __align__(8) struct seen_bits seen;                      /* of keys left to the passes */
     uint32_t slots_full;                                     /* enum slots_state */
+    struct value_slots by_value;                             /* of floats, before that */
     uint32_t coarse_size[SORT_DIGITS];                       /* of coarse buckets on their way to slots */
     __align__(16) uint32_t cursor[2 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes; behind it, the
                                                                 sizes of buckets in slots */
+    uint32_t value_size[1 << SPLIT_MAX_BITS];                /* the same of slots by value */
     __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
     uint32_t coarse_cursor[SORT_DIGITS];                     /* where the next key of each coarse bucket goes */
     uint32_t coarse_tile[SORT_DIGITS + 1];                   /* tiles of the second partition before each coarse bucket */
@@ -59,6 +62,9 @@ struct split_header {
 
 /* How an attempt by slots (sort_slots.cuh) goes; in vain: a sample says that some bucket is too big for a CTA anyway. */
 enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
+
+/* The same of an attempt by value (sort_value_slots.cuh), which comes before; none: keys are not even. */
+enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL };
 
 /* Of two partitions the first and the second, or the only one. */
 enum slots_step { SLOTS_COARSE, SLOTS_FINE, SLOTS_ONLY };
@@ -111,6 +117,7 @@ struct split_job {
     struct seen_bits *seen;    /* NULL, or who leaves keys to the passes says which of their bits vary */
     uint32_t most_values;      /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
     struct slots_plan slots;   /* the first attempt */
+    void *value_area;          /* slots of an attempt before that (sort_value_slots.cuh); NULL: there are none */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
     bool levels_first;         /* splitting further is quicker than stable passes, unless it takes many levels */
     uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
@@ -145,6 +152,11 @@ template <typename DIGITS> static __device__ __forceinline__ void load_entries(s
     if constexpr (DIGITS::BY_CELLS) {
         for (uint32_t i = threadIdx.x; i < CELLS; i += blockDim.x) s.entries[i] = job.header->cells.entry[i];
     }
+}
+
+/* Are keys in slots by value? */
+static __device__ __forceinline__ bool is_by_value(const struct split_job &job) {
+    return job.value_area && job.header->by_value.state == VALUES_OPEN;
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
@@ -323,7 +335,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     __shared__ struct deep_desk s_desk;
     __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
-    if (job.slots.area && job.header->slots_full == SLOTS_OPEN) {
+    if (is_by_value(job) || (job.slots.area && job.header->slots_full == SLOTS_OPEN)) {
         if (blockIdx.x == 0 && threadIdx.x == 0) job.header->too_big = IN_SLOTS;
         return;
     }

@@ -12,6 +12,7 @@
 #include "sort_fused_cells.cuh"
 #include "sort_levels.cuh"
 #include "sort_scratch.cuh"
+#include "sort_value_slots_launch.cuh"
 
 /* Does a bucket of this many keys on average keep below the limit, if the keys are spread at random? Six standard deviations are allowed
  * for. */
@@ -26,8 +27,9 @@ static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
 
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    const cudaError_t error =
-        launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, job->nnumbers, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
+    const uint32_t some = (uint32_t)min_u64(job->nnumbers, rounds_of(queue, SHAPE::CTAS_PER_SM));
+    const uint32_t nbuckets = job->value_area ? some : job->nnumbers;
+    const cudaError_t error = launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
     if (error != cudaSuccess) return error;
     const uint32_t nctas = (uint32_t)queue->nsms * SHAPE::STABLE_CTAS_PER_SM;
     return launch_next(queue, split_buckets_left<KEY, ITEM, SHAPE>, nctas, SHAPE::THREADS, SHAPE::STABLE_NBYTES, *job);
@@ -38,7 +40,7 @@ static cudaError_t launch_partition(const struct split_job *job, const struct cu
     const uint32_t tile_items = SECOND ? job->tile_items : job->first_items;
     const uint32_t ntiles = (job->n + tile_items - 1) / tile_items + (SECOND ? 1u << job->coarse_bits : 0);
     /* Behind slots it is nearly always in vain: then each CTA takes some tiles, as CTAs that return at once take their time, too. */
-    const uint32_t nctas = job->slots.area ? (uint32_t)min_u64(ntiles, (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM * 8) : ntiles;
+    const uint32_t nctas = job->slots.area || job->value_area ? (uint32_t)min_u64(ntiles, rounds_of(queue, SPLIT_CTAS_PER_SM)) : ntiles;
     return launch_next(queue, split_partition<KEY, ITEM, SECOND, DIGITS>, nctas, SPLIT_THREADS, (uint32_t)(tile_items * sizeof(ITEM)),
                        *job);
 }
@@ -62,42 +64,12 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
     return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, shared, counted);
 }
 
-/* Shapes of the last step, by the size of buckets: threads, items a thread, bits of a bin, CTAs a multiprocessor. Those of the middle keep
- * a thousand threads busy on a multiprocessor: the step is a chain of short phases, each as long as its latencies. */
-template <typename ITEM> struct split_shapes {
-    typedef bucket_shape<ITEM, 256, 18, 11, 4, 3> LITTLE;
-    typedef bucket_shape<ITEM, 512, 18, 12, 3, 3> MIDDLE;
-    typedef bucket_shape<ITEM, 512, 35, 13, 2, 5> BIG;
-};
-template <> struct split_shapes<uint64_t> {
-    typedef bucket_shape<uint64_t, 256, 18, 11, 3, 3> LITTLE;
-    typedef bucket_shape<uint64_t, 512, 18, 12, 2, 5> MIDDLE;
-    typedef bucket_shape<uint64_t, 1024, 18, 13, 1, 3> BIG;
-};
-
-/* The same where histogram and partition are one launch: few and large buckets rather than many, and of 512 threads, two CTAs a
- * multiprocessor, so that each phase of a bucket is short. */
-template <typename ITEM> struct fused_shapes {
-    typedef bucket_shape<ITEM, 512, 2, 11, 2> LITTLE;
-    typedef bucket_shape<ITEM, 512, 9, 12, 2, 4> MIDDLE;
-    typedef bucket_shape<ITEM, 512, 18, 12, 2, 4> BIG;
-};
-template <> struct fused_shapes<uint64_t> {
-    typedef bucket_shape<uint64_t, 512, 2, 11, 2> LITTLE;
-    typedef bucket_shape<uint64_t, 512, 9, 12, 2, 4> MIDDLE, BIG;
-};
-
 /* How many pairs of a sample's keys may share a bucket, on average, if no bucket is too big? And twice that and some, since a sample is
  * one: of keys that are spread at random it is beyond eight standard deviations. */
 static uint32_t sample_limit(const struct split_job *job, uint64_t n) {
     const uint64_t npairs = SPLIT_HISTOGRAM_THREADS * (SPLIT_HISTOGRAM_THREADS - 1) / 2, limit = 2 * npairs * job->bucket_max / n + 40;
     return limit < npairs ? (uint32_t)limit : 0;
 }
-
-static_assert(split_shapes<uint32_t>::MIDDLE::ITEMS == SPLIT_BUCKET && split_shapes<uint64_t>::MIDDLE::ITEMS == SPLIT_BUCKET &&
-                  split_shapes<uint32_t>::BIG::ITEMS << SPLIT_SINGLE_BITS > SPLIT_TWO_MIN &&
-                  split_shapes<uint64_t>::BIG::ITEMS < SPLIT_MAX >> SPLIT_MAX_BITS,
-              "the scratch depends on it");
 
 /* Rows of a tile, if there is one tile a multiprocessor. */
 static uint32_t fused_rows(const struct cuda_queue *queue, uint64_t n) {
@@ -331,7 +303,9 @@ static cudaError_t launch_split_by(const struct split_job *job, const struct cud
 }
 
 template <typename KEY, typename ITEM> static cudaError_t launch_split(struct split_job *job, const struct cuda_queue *queue) {
-    cudaError_t error = job->slots.items ? launch_slots<KEY, ITEM>(job, queue) : cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) error = launch_value_slots<KEY>(job, queue);
+    if (error == cudaSuccess && job->slots.items) error = launch_slots<KEY, ITEM>(job, queue);
     if (error != cudaSuccess) return error;
     if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, queue);
     error = launch_cells<KEY>(job, queue);

@@ -127,6 +127,7 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SPLIT_ROWS_FIRST  28 /* of two partitions, the first, or the only one: more rows, longer runs; in the second they spill */
 #define SPLIT_ROWS_NARROW 24
 #define SPLIT_ROWS_WIDE   16
+#define SPLIT_ROUNDS      8 /* of CTAs as many as run at once, where most often all return at once */
 #define SPLIT_CHUNK_TILES 4 /* that a CTA takes at once where buckets are split further (sort_levels.cuh) */
 
 /* Keys that are moved to slots without being counted first (sort_slots.cuh), from so many bytes of them on, in room for a tenth more; the
@@ -135,6 +136,8 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SLOTS_MORE_PART  10
 #define SLOTS_THREADS    1024
 static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbytes) { return key_nbytes == 8 ? 10 : 11; }
+/* Of floats by value (sort_value_slots.cuh), with some to spare for a range that is not known. */
+static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbytes) { return (1u << slots_single_bits(key_nbytes)) + 64; }
 #define SLOTS_ROWS_ONLY      32
 #define SLOTS_ROWS_FIRST     31
 #define SLOTS_ROWS_SECOND    30

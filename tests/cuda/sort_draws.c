@@ -64,6 +64,16 @@ static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64
     case STRAYS:
         if (rng_below(&rng, 500)) return float_bits(draw_proportion(), nbits);
         return rng_below(&rng, 8) ? rng_next(&rng) : float_bits(rng_below(&rng, 2) ? INFINITY : -INFINITY, nbits);
+    case SPREAD:
+        return float_bits(10 * draw_proportion() - 5, nbits);
+    case TILTED:
+        return float_bits(sqrt(1 + 0.5 * draw_proportion()), nbits);
+    case LONE:
+        return float_bits(i == 1234567 ? (double)NAN : draw_proportion(), nbits);
+    case WHOLE:
+        return float_bits((double)rng_below(&rng, 1000), nbits);
+    case PEAK:
+        return float_bits(rng_below(&rng, 1000) ? draw_proportion() : 0.5, nbits);
     default:
         return float_bits(i % 4 ? draw_bell() : i % 8 ? 0.0 : -0.0, nbits);
     }

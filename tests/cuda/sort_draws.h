@@ -32,7 +32,13 @@ enum distribution {
     CLOSE,      /* a thousandth above 1 at most */
     ZEROES,     /* a bell in which every fourth is a zero, of either sign */
     STRAYS,     /* in [0, 1), but for one in 500: any bits, infinities and NaNs among them */
-    DISTRIBUTIONS
+    DISTRIBUTIONS,
+    /* Where they are asked for: floats alone by value. */
+    SPREAD = DISTRIBUTIONS, /* evenly in [-5, 5) */
+    TILTED,                 /* nearly so, in [1, 1.23) */
+    LONE,                   /* in [0, 1), but for one NaN */
+    WHOLE,                  /* a thousand whole numbers */
+    PEAK                    /* in [0, 1), but for one in 1,000, which is a half */
 };
 
 /* Key i of n, as bits. */

@@ -1,0 +1,244 @@
+/* sort_value_slots.cuh: sort_slots.cuh for floats whose values are spread evenly: a key's number is x * scale + shift, rounded down.
+ *
+ *     sample     the same keys in all CTAs: the range, and whether as many pairs share a 64th of it as chance has it; a CTA looks on
+ *                at more, by their numbers, while keys are moved, as with integers
+ *     numbers    0 ... around the range of the sample and a little more; a key that is beyond gives the attempt up
+ *     scale      a power of two, if there are numbers enough: then no bucket but those next to zero reaches over the end of an octave,
+ *                and its keys fill all bins of it (sort_bucket.cuh)
+ *
+ * Keys are moved as they are; a bucket makes them images, of which nearly all have keys of one sign. If the attempt is given up, the cells
+ * (sort_cells.cuh) are next. Cost: as sort_value_tiles.cuh, and one launch for the sample.  Source: as sort_by_value.cuh, and
+ * sort_slots.cuh. */
+#ifndef UPSWEEP_CUDA_SORT_VALUE_SLOTS_CUH
+#define UPSWEEP_CUDA_SORT_VALUE_SLOTS_CUH
+
+#include "sort_by_value.cuh"
+#include "sort_value_tiles.cuh"
+
+#define VALUE_SLOTS_LOAD    32         /* neighbouring bytes of keys that each thread samples */
+#define VALUE_SLOTS_PARTS   64         /* of the range, in which they are counted */
+#define VALUE_SLOTS_BEYOND  512        /* a part of the range on either side where there may be keys, too */
+#define VALUE_SLOTS_FAR     4          /* buckets among which those next to zero are */
+#define VALUE_SLOTS_NOWHERE 0x7fff0000 /* the size of a slot that is not there */
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+
+/* What a sample tells. Values: in descending order, those of the opposite sign. */
+struct value_sample {
+    double low, high;
+    uint32_t nkeys, npairs; /* in the same part */
+};
+
+/* Shared memory. */
+struct value_slots_desk {
+    double low[32], high[32];
+    uint32_t counts[VALUE_SLOTS_PARTS], npairs;
+    struct value_slots plan;
+};
+
+/* By all threads: keys that are evenly spread over the input, the first and the last among them. False if some are not finite, or all
+ * equal; else thread 0 knows the sample. */
+template <typename KEY>
+static __device__ __forceinline__ bool sample_values(struct value_sample *sample, const struct split_job &job, struct value_slots_desk &s) {
+    constexpr uint32_t N = VALUE_SLOTS_LOAD / sizeof(KEY);
+    const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY);
+    const uint32_t nvectors = (job.n - skipped) / (16 / (uint32_t)sizeof(KEY)), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped) + (uint64_t)threadIdx.x * (nvectors - 2) / (blockDim.x - 1);
+    union {
+        uint4 vector[2];
+        KEY key[N];
+    } got;
+    got.vector[0] = vectors[0];
+    got.vector[1] = vectors[1];
+    const bool descending = !((KEY)job.flip >> (sizeof(KEY) * 8 - 1));
+    double x[N], low = INFINITY, high = -INFINITY;
+    bool finite = true;
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++) {
+        x[i] = (double)summed<KEY>::key_value(got.key[i]) * (descending ? -1 : 1);
+        low = fmin(low, x[i]);
+        high = fmax(high, x[i]);
+        finite = finite && isfinite(x[i]);
+    }
+    for (uint32_t distance = 16; distance > 0; distance /= 2) {
+        low = fmin(low, __shfl_xor_sync(~0u, low, distance));
+        high = fmax(high, __shfl_xor_sync(~0u, high, distance));
+    }
+    if (lane == 0) {
+        s.low[warp] = low;
+        s.high[warp] = high;
+    }
+    if (threadIdx.x < VALUE_SLOTS_PARTS) s.counts[threadIdx.x] = 0;
+    if (threadIdx.x == 0) s.npairs = 0;
+    if (!__syncthreads_and(finite)) return false; /* else: zeroes before counts, and all ranges */
+    low = s.low[lane];
+    high = s.high[lane];
+    for (uint32_t distance = 16; distance > 0; distance /= 2) {
+        low = fmin(low, __shfl_xor_sync(~0u, low, distance));
+        high = fmax(high, __shfl_xor_sync(~0u, high, distance));
+    }
+    const double parts = VALUE_SLOTS_PARTS / (high - low); /* not finite if all are equal, or too far apart */
+    uint32_t part[N], npairs = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++) {
+        part[i] = min((uint32_t)((x[i] - low) * parts), VALUE_SLOTS_PARTS - 1u);
+        npairs += atomicAdd(&s.counts[part[i]], 1);
+#pragma unroll
+        for (uint32_t j = 0; j < i; j++) npairs -= part[i] == part[j]; /* neighbours are no pairs, as sorted keys are welcome */
+    }
+    npairs = sum_warp(npairs);
+    if (lane == 0) atomicAdd(&s.npairs, npairs);
+    __syncthreads(); /* all pairs */
+    *sample = {low, high, blockDim.x * N, s.npairs};
+    return parts > 0 && isfinite(parts);
+}
+
+/* By one thread. False if keys are not even, or there is no room. */
+template <typename KEY>
+static __device__ bool plan_value_slots(struct value_slots *plan, const struct split_job &job, const struct value_sample &sample) {
+    typedef typename summed<KEY>::value value;
+    constexpr uint32_t TILE_ITEMS = value_slots_shape<KEY, SLOTS_FINE>::ITEMS, N = VALUE_SLOTS_LOAD / sizeof(KEY);
+    const double nsampled = sample.nkeys, chance = nsampled * (nsampled - N) / (2 * VALUE_SLOTS_PARTS);
+    if (sample.npairs > chance + 4 * sqrt(chance)) return false;
+
+    const double n = job.n, seen = sample.high - sample.low, range = seen * (1 + 2 / nsampled), beyond = seen / VALUE_SLOTS_BEYOND;
+    const double most = range * job.value_keys / n, even = ldexp(1.0, ilogb(most)); /* widths */
+    const double width = (range + 2 * beyond) / even + 3 <= job.nnumbers ? even : most;
+    if ((range + 2 * beyond) / width + 3 > job.nnumbers) return false;
+    const value scale = (value)(1 / width), shift = summed<KEY>::above(summed<KEY>::ONE - floor((sample.low - beyond) * (double)scale));
+    const double before = (double)shift - summed<KEY>::ONE;
+    const double nnumbers = floor((sample.high + beyond) * (double)scale + before) + 1;
+    if (!(scale > 0 && isfinite(scale) && nnumbers > 0 && nnumbers <= job.nnumbers)) return false;
+
+    const double mean = n / (range * (double)scale), coarse = ldexp(mean, (int)job.slots.fine_bits);
+    plan->nnumbers = (uint32_t)nnumbers;
+    plan->ncoarse = plan->coarse_tiles = plan->coarse_items = plan->aside_items = 0;
+    if (job.slots.coarse_bits) {
+        plan->ncoarse = ((plan->nnumbers - 1) >> job.slots.fine_bits) + 1;
+        plan->coarse_items = (uint32_t)(coarse * 255 / 256) / 32 * 32; /* so that the last one begins within the output */
+        plan->aside_items = (uint32_t)(coarse / 128 + 8 * sqrt(coarse) + 128) / 32 * 32;
+        plan->coarse_tiles = (plan->coarse_items + plan->aside_items + TILE_ITEMS - 1) / TILE_ITEMS;
+        if (plan->ncoarse * plan->coarse_tiles > job.slots.coarse_tiles) return false;
+        if ((plan->ncoarse - 1) * (double)plan->coarse_items >= n) return false;
+    }
+    const uint32_t aside = plan->ncoarse * plan->aside_items;
+    if (aside > job.slots.float_items) return false;
+    plan->items = (min((job.slots.float_items - aside) / plan->nnumbers, job.bucket_max) / 32 - 1 | 1) * 32; /* odd: not all in one bank */
+    plan->aside = plan->nnumbers * plan->items;
+    plan->share = (float)(mean / n);
+    plan->scale = (KEY)job.flip >> (sizeof(KEY) * 8 - 1) ? (double)scale : -(double)scale;
+    plan->shift = (double)shift;
+    plan->first = (uint32_t)min(max(before - 1, 0.0), nnumbers - 1); /* beside zero */
+    return plan->items >= mean + 7 * sqrt(mean) + 8;
+}
+
+/* The least image with this number or a higher one. */
+template <typename KEY> static __device__ __forceinline__ KEY least_image(const struct value_slots &plan, uint32_t number) {
+    typedef typename summed<KEY>::value value;
+    const value scale = (value)fabs(plan.scale), shift = (value)plan.shift, from = (value)(summed<KEY>::ONE + number);
+    const KEY image = image_of((value)(((double)number - (plan.shift - summed<KEY>::ONE)) / fabs(plan.scale)));
+    KEY least = image + 1; /* of it and its neighbours, since it has been rounded */
+#pragma unroll
+    for (KEY i = 0; i < 2; i++)
+        if (summed<KEY>::multiply_add(value_of((KEY)(image - i)), scale, shift) >= from) least = image - i;
+    return least;
+}
+
+/* Every CTA: its part of the bounds, and the sizes of slots. */
+template <typename KEY>
+static __device__ __forceinline__ void write_value_slots(const struct split_job &job, const struct value_slots &plan) {
+    const uint32_t first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
+    for (uint32_t i = first; i <= plan.nnumbers; i += step) {
+        const KEY least = least_image<KEY>(plan, i);
+        job.header->cells.bound[i] = (uint32_t)(least >> (sizeof(KEY) * 8 - 32));
+        if (sizeof(KEY) == 8) job.header->start[i] = (uint32_t)least;
+    }
+    for (uint32_t i = first; i < value_numbers<KEY>(job.slots); i += step) job.slots.size[i] = i < plan.nnumbers ? 0 : VALUE_SLOTS_NOWHERE;
+    for (uint32_t i = plan.ncoarse + first; i < SORT_DIGITS; i += step) job.header->coarse_size[i] = VALUE_SLOTS_NOWHERE;
+}
+
+/* ---- the kernels -------------------------------------------------------------------------------------------------------------- */
+
+/* By as many CTAs as there are multiprocessors, of VALUE_SAMPLE threads. */
+template <typename KEY> __global__ void __launch_bounds__(VALUE_SAMPLE, 1) split_values(const __grid_constant__ struct split_job job) {
+    __shared__ struct value_slots_desk s;
+    __shared__ bool s_even;
+    wait_for_predecessor();
+    struct value_sample sample;
+    if (!sample_values<KEY>(&sample, job, s)) return; /* as all CTAs do */
+    if (threadIdx.x == 0) s_even = plan_value_slots<KEY>(&s.plan, job, sample);
+    __syncthreads(); /* the plan */
+    if (!s_even) return;
+    write_value_slots<KEY>(job, s.plan);
+    if (blockIdx.x > 0 || threadIdx.x > 0) return;
+    s.plan.state = VALUES_OPEN;
+    job.header->by_value = s.plan;
+}
+
+/* The least image in a bucket. */
+template <typename KEY> static __device__ __forceinline__ KEY bound_of(const struct split_job &job, uint32_t number) {
+    const uint32_t top = job.header->cells.bound[number];
+    if constexpr (sizeof(KEY) == 8)
+        return (KEY)top << 32 | job.header->start[number];
+    else
+        return top;
+}
+
+template <typename KEY>
+static __device__ __forceinline__ struct found_bucket<KEY> find_value_bucket(const struct split_job &job, uint32_t number) {
+    const KEY least = bound_of<KEY>(job, number), most = bound_of<KEY>(job, number + 1) - 1;
+    const uint32_t bits = (uint32_t)(sizeof(KEY) == 8 ? __clzll((long long)(most - least)) : __clz((int)(most - least)));
+    const bool signs = (least ^ most) >> (sizeof(KEY) * 8 - 1); /* of both, and so far */
+    struct found_bucket<KEY> found = {
+        (const KEY *)job.slots.area, number *job.header->by_value.items, job.slots.size[number], number
+    };
+    found.in_slot = found.bounded = found.keys = true;
+    found.bits = signs ? 0 : min(bits, (uint32_t)sizeof(KEY) * 8 - 1);
+    found.least = least;
+    return found;
+}
+
+/* Does a bucket reach over more than two octaves, as those next to zero do? Then bins by bits would be deep. */
+template <typename KEY>
+static __device__ __forceinline__ bool is_far(const struct found_bucket<KEY> &found) {
+    return found.bits < (sizeof(KEY) == 8 ? 11 : 8);
+}
+
+/* The buckets. The first CTAs take those next to zero, which take longest. */
+template <typename KEY, typename SHAPE>
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) sort_value_buckets(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct bucket_desk<KEY> s_desk;
+    wait_for_predecessor();
+    if (job.header->by_value.state != VALUES_OPEN) return;
+    const uint32_t nnumbers = job.header->by_value.nnumbers, first = job.header->by_value.first;
+    if (blockIdx.x < VALUE_SLOTS_FAR) {
+        const struct found_bucket<KEY> found = find_value_bucket<KEY>(job, (blockIdx.x + first) % nnumbers);
+        if (found.n > 0 && is_far(found)) sort_bucket_stably<KEY, KEY, SHAPE>(job, found, s_memory, s_desk);
+        return;
+    }
+    for (uint32_t i = blockIdx.x - VALUE_SLOTS_FAR; i < nnumbers; i += gridDim.x - VALUE_SLOTS_FAR) {
+        const uint32_t number = i < nnumbers - first ? i + first : i + first - nnumbers;
+        const struct found_bucket<KEY> found = find_value_bucket<KEY>(job, number);
+        const bool sorted =
+            found.n == 0 || (i < VALUE_SLOTS_FAR && is_far(found)) || sort_bucket<KEY, KEY, SHAPE, true>(job, found, s_memory, s_desk);
+        if (!sorted && threadIdx.x == 0) job.header->cursor[atomicAdd(&job.header->nleft, 1)] = number;
+        __syncthreads(); /* nobody needs the shared memory any more */
+    }
+}
+
+/* What they have left. */
+template <typename KEY, typename SHAPE>
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
+    sort_value_buckets_left(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct bucket_desk<KEY> s_desk;
+    wait_for_predecessor();
+    if (job.header->by_value.state != VALUES_OPEN) return;
+    for (uint32_t i = blockIdx.x; i < job.header->nleft; i += gridDim.x) {
+        sort_bucket_stably<KEY, KEY, SHAPE>(job, find_value_bucket<KEY>(job, job.header->cursor[i]), s_memory, s_desk);
+        __syncthreads(); /* nobody needs the shared memory any more */
+    }
+}
+
+#endif
