@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_splitters*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_splitters* | *sort_widen*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -106,7 +106,8 @@ mutant quick sort src/cpu/sort_buckets_tmpl.h 's/spilled += nspilled;/spilled +=
 mutant full sort src/cpu/sort_slots_tmpl.h 's/ || count == UINT8_MAX) return false;/) return false;/' 'AVX-512: a bucket of 256 keys counts as an empty one'
 mutant quick sort src/cpu/sort_merge_tmpl.h 's/apart < end; i +=/apart + 1 < end; i +=/' 'AVX-512: the last register of a long merge is left out'
 mutant full sort src/cpu/sort_merge_tmpl.h 's/for (uint32_t r = run; r < end; r++)/for (uint32_t r = run; r + 1 < end; r++)/' 'AVX-512: the last register of a merge is not compared'
-mutant quick sort src/cpu/sort_pairs_tmpl.h 's/if (n <= SORT_NETWORK_KEYS || n/if (n <= SORT_NETWORK_KEYS + 1 || n/' 'AVX-512: buckets of 17 pairs stay in disorder'
+mutant full sort src/cpu/sort_pairs_tmpl.h 's/narrow = shift < 32 ? sort_pairs_most(shift + 32) : 0/narrow = longest/' 'AVX-512: tags of 32 bits lose bits in which pairs differ'
+mutant quick sort src/cpu/sort_pairs_tmpl.h 's/length, _mm512_set1_epi32(SORT_NETWORK_KEYS))/length, _mm512_set1_epi32(SORT_NETWORK_KEYS + 1))/' 'AVX-512: buckets of 17 pairs stay in disorder'
 mutant full sort src/cpu/sort_line_tmpl.h 's/any |= (KEY)(x != x);/any |= (KEY)(x < x);/' 'NaNs that the sample missed are spread by value'
 mutant full sort src/cpu/sort_exchange.c 's/if (p.n == 1 || p.least/if (p.n <= 2 || p.least/' 'exchange: parts of two keys stay as they are'
 mutant full sort src/cpu/sort_exchange.c 's/halves.out.keys = to;/;/' 'AVX-512: a part that does not fit slots is sorted elsewhere'
@@ -122,6 +123,8 @@ mutant full sort src/cpu/sort_splitters.c 's/const uint32_t bits = least == grea
 mutant full sort src/cpu/sort_splitters_tmpl.h 's/+ FN(row) - 1\]/+ FN(row) - 2]/' 'AVX-512: a key above the last but one splitter of a row goes to the next row'
 mutant full sort src/cpu/sort_tmpl.h 's/stays \&\& !alike ?/stays \&\& alike ?/' 'equal keys change places with their values'
 mutant full sort src/cpu/sort_tmpl.h 's/i = until;/i = until + 1;/' 'falling keys: a tie at the end of a stretch is overlooked'
+mutant full sort src/cpu/sort_kernels.h 's/return a->keys != b->keys \&\& (a->values == NULL || a->values != b->values);/return a->keys != b->keys || a->values == NULL;/' 'one digit overwrites what is yet to be read'
+mutant full sort src/cpu/sort_widen.c 's/_mm512_sll_epi32(_mm512_xor_si512(raw, flips), shift)/_mm512_sll_epi32(raw, shift)/' 'keys that are widened have no sign'
 mutant full sort src/cpu/sort_count.c 's/if (begin >= end) return;/if (begin >= end--) return;/' 'counting sort leaves a gap'
 mutant full sort src/cpu/sort_count.c 's/i = COPIES; i < count;/i = COPIES; i + 1 < count;/' 'counting sort leaves a gap where there is one key more than is always written'
 mutant full sort src/cpu/sort_count.c 's/starts\[block + 1\] + COPIES <= end/starts[block + 1] <= end/' 'counting sort writes behind the output'

@@ -45,6 +45,7 @@ struct scratch_plan {
     uint64_t indices;                    /* [n] of values that are gathered */
     uint64_t gathered;                   /* [n] values that are gathered in place */
     uint64_t shared;                     /* of a sort by exchange */
+    uint64_t widened;                    /* [n] keys of 4 bytes */
     uint64_t total;
 };
 
@@ -132,6 +133,19 @@ static struct scratch_plan plan_exchange(upsweep_context *ctx, uint64_t n, size_
     return plan;
 }
 
+/* Of keys widened to four bytes: what these take, and behind it they themselves. */
+static struct scratch_plan plan_widened(upsweep_context *ctx, uint64_t n, bool low_memory) {
+    struct scratch_plan plan = plan_exchange(ctx, n, sizeof(uint32_t), low_memory);
+    plan.widened = take(&plan, n, sizeof(uint32_t));
+    return plan;
+}
+
+/* For up to n keys. */
+static uint64_t widened_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, bool low_memory) {
+    const uint64_t most = min_u64(n, sort_widened_most(cpu_impl(ctx)->isa, key_nbytes));
+    return most == 0 ? 0 : plan_widened(ctx, most, low_memory).total;
+}
+
 /* A plan would take longer than the sort. */
 static bool needs_no_scratch(uint64_t n, size_t value_nbytes) { return value_nbytes == 0 && n <= SORT_INSERTION_MAX; }
 
@@ -158,12 +172,14 @@ uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, s
     const uint64_t nbytes = plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total;
     if (value_nbytes != 0) return nbytes;
     const uint64_t halves = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL ? halves_scratch(ctx, n, key_nbytes) : 0;
-    return max_u64(max_u64(nbytes, halves), sort_by_counting_scratch(ctx, n, key_nbytes));
+    const uint64_t widened = widened_scratch(ctx, n, key_nbytes, false);
+    return max_u64(max_u64(nbytes, halves), max_u64(widened, sort_by_counting_scratch(ctx, n, key_nbytes)));
 }
 
 uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
     if (needs_no_scratch(n, 0)) return 0;
-    return max_u64(sort_by_counting_scratch(ctx, n, key_nbytes), plan_exchange(ctx, n, key_nbytes, true).total);
+    const uint64_t nbytes = max_u64(plan_exchange(ctx, n, key_nbytes, true).total, widened_scratch(ctx, n, key_nbytes, true));
+    return max_u64(nbytes, sort_by_counting_scratch(ctx, n, key_nbytes));
 }
 
 /* ---- entry ------------------------------------------------------------------------------------------------------------------- */
@@ -300,6 +316,25 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
         sort_exchange(&s, &s.in, 0, args->n, by_sample);
 }
 
+/* Keys of one or two bytes as such of four, which lie behind the scratch of these. */
+static void sort_widened(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+    const struct sort_image none = {0, 0};
+    const struct sorter narrow = {.ctx = ctx,
+                                  .kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0),
+                                  .image = *image,
+                                  .in = {(unsigned char *)args->keys_in, NULL},
+                                  .out = {args->keys_out, NULL},
+                                  .ntasks = 1};
+    if (sort_if_in_order(&narrow, args->n, args->lo_bit, args->hi_bit)) return;
+    uint32_t *const wide = (void *)((unsigned char *)ctx->scratch + plan_widened(ctx, args->n, args->low_memory).widened);
+    struct sort_args as_wide = *args;
+    as_wide.keys_in = as_wide.keys_out = wide;
+    as_wide.hi_bit = 8 * sizeof *wide;
+    sort_widen(wide, args->keys_in, args->n, image, key_nbytes);
+    sort_by_exchange(ctx, &as_wide, &none, sizeof *wide);
+    sort_narrow(args->keys_out, wide, args->n, image, key_nbytes);
+}
+
 /* Keys alone, by any of their bits. */
 static void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes,
                               uint32_t lo_bit, uint32_t hi_bit) {
@@ -307,19 +342,34 @@ static void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint3
     sort_kernel_of(isa, key_nbytes, 0)->leaf(&leaf, lo_bit, hi_bit);
 }
 
+/* Keys alone and whole, if they are so few that they need no scratch; false if there are more. */
+static bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
+    const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
+    if (vector != NULL && n <= SORT_GROUP_NBYTES / key_nbytes)
+        vector->group(out, in, (uint32_t)n, image);
+    else if (n <= min_u64(sort_widened_most(isa, key_nbytes), SORT_GROUP_NBYTES / sizeof(uint32_t)))
+        sort_few_widened(isa, out, in, (uint32_t)n, image, key_nbytes);
+    else if (needs_no_scratch(n, 0))
+        sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, 8 * (uint32_t)key_nbytes);
+    else
+        return false;
+    return true;
+}
+
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
+    const enum cpu_isa isa = cpu_impl(ctx)->isa;
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
-    const struct sort_vector *vector = whole_keys ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL;
-    if (vector != NULL && args->n <= SORT_GROUP_NBYTES / key_nbytes)
-        vector->group(args->keys_out, args->keys_in, (uint32_t)args->n, &image);
-    else if (needs_no_scratch(args->n, args->value_nbytes))
-        sort_by_insertion(cpu_impl(ctx)->isa, args->keys_out, args->keys_in, (uint32_t)args->n, &image, key_nbytes, args->lo_bit,
-                          args->hi_bit);
+    const bool halves = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && goes_by_halves(ctx, args->n, key_nbytes);
+    if (whole_keys && sort_at_once(isa, args->keys_out, args->keys_in, args->n, &image, key_nbytes)) return UPSWEEP_OK;
+    if (needs_no_scratch(args->n, args->value_nbytes))
+        sort_by_insertion(isa, args->keys_out, args->keys_in, (uint32_t)args->n, &image, key_nbytes, args->lo_bit, args->hi_bit);
+    else if (whole_keys && args->n <= sort_widened_most(isa, key_nbytes))
+        sort_widened(ctx, args, &image, key_nbytes);
     else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
-    else if (args->low_memory || (vector != NULL && goes_by_halves(ctx, args->n, key_nbytes)))
+    else if (args->low_memory || halves)
         sort_by_exchange(ctx, args, &image, key_nbytes);
     else
         sort_by_radix(ctx, args, &image, key_nbytes);
@@ -327,16 +377,7 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
 }
 
 bool cpu_sort_few(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
-    const enum cpu_isa isa = cpu_impl(ctx)->isa;
     const size_t key_nbytes = upsweep_type_nbytes(type);
-    const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
     const struct sort_image image = image_of(type, key_nbytes, descending);
-    if (vector != NULL && n <= SORT_GROUP_NBYTES / key_nbytes) {
-        vector->group(out, in, (uint32_t)n, &image);
-    } else if (needs_no_scratch(n, 0)) {
-        sort_by_insertion(isa, out, in, (uint32_t)n, &image, key_nbytes, 0, 8 * (uint32_t)key_nbytes);
-    } else {
-        return false;
-    }
-    return true;
+    return sort_at_once(cpu_impl(ctx)->isa, out, in, n, &image, key_nbytes);
 }

@@ -69,6 +69,8 @@
 #define SORT_EXCHANGE_UNASKED_NBYTES (8u << 10)
 /* Which end is read next, no hardware can foresee: both are asked for, so far ahead. */
 #define SORT_EXCHANGE_AHEAD_NBYTES 4096u
+/* So much, not in place, by a digit that would be a split's, goes at once to where it belongs. (Zen 4, 2026-11.) */
+#define SORT_PLACED_NBYTES (4u << 20)
 /* A split is shared by threads down to this many items each: below, waking a thread costs more than it does. */
 #define SORT_TASK_ITEMS (32u << 10)
 /* At most this many items are sorted by insertion: beyond it, clearing and summing a table of counts is cheaper. */
@@ -101,6 +103,10 @@ struct sort_image {
 struct sort_arrays {
     unsigned char *keys, *values;
 };
+
+static inline bool sort_are_apart(const struct sort_arrays *a, const struct sort_arrays *b) {
+    return a->keys != b->keys && (a->values == NULL || a->values != b->values);
+}
 
 /* Where a task's splits put items: blocks of block_items items, each of one bucket, in the order in which they were filled. The blocks of
  * a bucket are a list; all are full but its last. Keys are raw. */
@@ -186,11 +192,16 @@ struct sort_vector {
     void (*take_splitters)(struct sort_splitters *splitters, const uint64_t greatest[SORT_SPLITTERS]);
 };
 
-/* The same for pairs, stably: sorts nbuckets buckets of items in area, images as keys, and writes them, raw, to [begin, ...) of `to`.
- * Has a bucket more than 2^place_bits? What is in it stays in disorder. The images in a bucket agree in their highest place_bits bits (at
- * least four and at most SORT_PAIRS_PLACE_BITS; 32-bit keys: they do in four). */
+/* The same for pairs, stably: sorts nbuckets buckets of items in area, images as keys, and writes them, raw, to [begin, ...) of `to`. The
+ * images in a bucket agree in the bits from `shift` up, which are four at least. Has a bucket more than sort_pairs_most(shift)? What is in
+ * it stays in disorder. */
 typedef bool sort_pair_buckets(const struct sort_arrays *to, uint64_t begin, const void *area, const uint32_t *bounds, uint32_t nbuckets,
-                               uint32_t place_bits, const struct sort_image *image);
+                               uint32_t shift, const struct sort_image *image);
+
+/* As many as have places, in bits, above which a tag of 64 has room for what may differ. */
+static inline uint32_t sort_pairs_most(uint32_t shift) {
+    return 1u << (64 - shift < SORT_PAIRS_PLACE_BITS ? 64 - shift : SORT_PAIRS_PLACE_BITS);
+}
 
 struct sorter;
 
@@ -333,6 +344,13 @@ void sort_gather_values(upsweep_context *ctx, struct sort_gather *gather, uint32
 void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 uint64_t sort_by_counting_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
 bool sort_by_counting_pays(uint64_t n, size_t key_nbytes);
+
+/* Keys of one and two bytes, alone and whole, as images in the highest bits of keys of four (sort_widen.c): the most for which that pays;
+ * up to SORT_GROUP_NBYTES of wide ones at once; the way there and back. */
+uint64_t sort_widened_most(enum cpu_isa isa, size_t key_nbytes);
+void sort_few_widened(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes);
+void sort_widen(uint32_t *to, const void *keys, uint64_t n, const struct sort_image *image, size_t key_nbytes);
+void sort_narrow(void *keys, const uint32_t *from, uint64_t n, const struct sort_image *image, size_t key_nbytes);
 
 /* The most keys that are sorted at once, without any digit. */
 static inline uint32_t sort_group_items(const struct sort_vector *vector, size_t key_nbytes) {

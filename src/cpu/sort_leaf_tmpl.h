@@ -59,6 +59,17 @@ ALWAYS_INLINE void FN(spread_piece)(struct sort_piece piece, struct sort_image i
     UNROLLED for (uint32_t i = nasking; i < piece.n; i++) FN(spread_item)(&piece, &image, i, shift, mask, next, area, in_log);
 }
 
+/* Straight to the output. */
+ALWAYS_INLINE void FN(place_piece)(struct sort_piece piece, struct sort_image image, const struct sort_leaf *leaf, uint32_t shift,
+                                   uint32_t mask, uint32_t *next, bool in_log) {
+    const struct sort_arrays to = leaf->to;
+    const uint64_t begin = leaf->begin;
+    UNROLLED for (uint32_t i = 0; i < piece.n; i++) {
+        const FN(item) item = FN(item_at)(&piece, i, in_log);
+        FN(store_raw)(&to, begin + next[FN(digit)(FN(convert)(item.key, &image), shift, mask)]++, item);
+    }
+}
+
 /* ---- the same for a source --------------------------------------------------------------------------------------------------- */
 
 /* Calls f with what is known of the source as constants: is it packed, and are its keys floats? Most are not, and need less conversion. */
@@ -113,6 +124,26 @@ static void FN(spread_in)(const struct sort_leaf *leaf, uint32_t shift, uint32_t
     while (sort_next_piece(&reader, sizeof(FN(item)), &piece))
         FOR_PIECE(FN(spread_piece), piece, leaf->image, shift, (1u << bits) - 1, next, area, ahead);
 }
+static void FN(copy_out)(const struct sort_leaf *leaf, uint32_t from, uint32_t until) {
+    const struct sort_arrays to = leaf->to;
+    const struct sort_image image = leaf->image;
+    const FN(item) *area = (const FN(item) *)(const void *)leaf->area;
+    const uint64_t begin = leaf->begin;
+    for (uint32_t i = from; i < until; i++) FN(store)(&to, &image, begin + i, area[i]);
+}
+
+/* By a digit that has all bits in which the keys differ: at once to where they go, if that is elsewhere; but from a log, when the output is
+ * no longer in the caches, or by so many bits that its open lines are not in L1, by way of the area. */
+static void FN(place)(const struct sort_leaf *leaf, uint32_t shift, uint32_t bits, uint32_t *next) {
+    const struct sort_source *source = &leaf->source;
+    const struct sort_piece all = {source->arrays, source->begin, source->n, false};
+    if (bits <= SORT_SPLIT_BEST_BITS && source->nlogs == 0 && sort_are_apart(&leaf->to, &source->arrays)) {
+        FOR_PIECE(FN(place_piece), all, leaf->image, leaf, shift, (1u << bits) - 1, next);
+    } else {
+        FN(spread_in)(leaf, shift, bits, next);
+        FN(copy_out)(leaf, 0, source->n);
+    }
+}
 #undef FOR_PIECE
 
 /* Back from the area: spread by another digit, or as it is. */
@@ -123,14 +154,6 @@ static void FN(spread_out)(const struct sort_leaf *leaf, uint32_t shift, uint32_
     const uint32_t mask = (1u << bits) - 1, n = leaf->source.n;
     const uint64_t begin = leaf->begin;
     UNROLLED for (uint32_t i = 0; i < n; i++) FN(store)(&to, &image, begin + next[FN(digit)(area[i].key, shift, mask)]++, area[i]);
-}
-
-static void FN(copy_out)(const struct sort_leaf *leaf, uint32_t from, uint32_t until) {
-    const struct sort_arrays to = leaf->to;
-    const struct sort_image image = leaf->image;
-    const FN(item) *area = (const FN(item) *)(const void *)leaf->area;
-    const uint64_t begin = leaf->begin;
-    for (uint32_t i = from; i < until; i++) FN(store)(&to, &image, begin + i, area[i]);
 }
 
 /* The source as it is, to `to`, which may be where it lies. */
@@ -192,8 +215,7 @@ static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, u
         FN(spread_in)(leaf, digits.low_shift, digits.low_bits, low);
         FN(spread_out)(leaf, digits.high_shift, digits.high_bits, high);
     } else {
-        FN(spread_in)(leaf, digits.high_shift, digits.high_bits, high);
-        FN(copy_out)(leaf, 0, n);
+        FN(place)(leaf, digits.high_shift, digits.high_bits, high);
     }
     if ((varying & sort_low_bits(digits.low_shift)) == 0) return;
     FN(finish_runs)(leaf, lo, digits.low_shift, mask & ~sort_low_bits(digits.low_shift));
@@ -207,15 +229,15 @@ static void FN(leaf_by_digits)(const struct sort_leaf *leaf, uint64_t varying, u
 /* The buckets of a leaf by networks have been spread in the area, by the digit from bit `shift` up: sorts them, those too long for tags by
  * further digits. */
 static void FN(finish_pairs)(const struct sort_leaf *leaf, const uint32_t *bounds, uint32_t nbuckets, uint32_t shift) {
-    const uint32_t place_bits = min_u32(SORT_PAIRS_PLACE_BITS, sizeof(KEY) == 8 ? 64 - shift : SORT_PAIRS_PLACE_BITS);
-    if (!leaf->pair_buckets(&leaf->to, leaf->begin, leaf->area, bounds, nbuckets, place_bits, &leaf->image)) return;
+    const uint32_t longest = sort_pairs_most(shift);
+    if (!leaf->pair_buckets(&leaf->to, leaf->begin, leaf->area, bounds, nbuckets, shift, &leaf->image)) return;
     for (uint32_t d = 0; d < nbuckets; d++) {
-        if (bounds[d + 1] - bounds[d] > 1u << place_bits) FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
+        if (bounds[d + 1] - bounds[d] > longest) FN(copy_out)(leaf, bounds[d], bounds[d + 1]);
     }
     struct sort_leaf by_digits = *leaf; /* not by networks: the table is in use */
     by_digits.pair_buckets = NULL;
     for (uint32_t d = 0; d < nbuckets; d++) {
-        if (bounds[d + 1] - bounds[d] > 1u << place_bits) FN(leaf_again)(&by_digits, bounds[d], bounds[d + 1], 0, shift);
+        if (bounds[d + 1] - bounds[d] > longest) FN(leaf_again)(&by_digits, bounds[d], bounds[d + 1], 0, shift);
     }
 }
 
@@ -232,11 +254,12 @@ static bool FN(leaf_by_networks)(const struct sort_leaf *leaf, uint64_t varying,
     const uint32_t nlong = sort_sum_counts(bounds + 1, nbuckets, SORT_NETWORK_KEYS);
     if (nlong > leaf->source.n / 2 && digits_do) return false;
     if (nlong == leaf->source.n && sort_is_one_bucket(bounds + 1, nbuckets, nlong)) return false; /* they differ in lower bits, if at all */
+    if (digits.high_shift == 0) {                                                                 /* no bits are left */
+        FN(place)(leaf, 0, digits.high_bits, bounds + 1);
+        return true;
+    }
     FN(spread_in)(leaf, digits.high_shift, digits.high_bits, bounds + 1);
-    if (digits.high_shift == 0)
-        FN(copy_out)(leaf, 0, leaf->source.n); /* no bits are left */
-    else
-        FN(finish_pairs)(leaf, bounds, nbuckets, digits.high_shift);
+    FN(finish_pairs)(leaf, bounds, nbuckets, digits.high_shift);
     return true;
 }
 #endif

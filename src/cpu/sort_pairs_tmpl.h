@@ -12,12 +12,18 @@
  *        keys  7 2 7 4    tags  70 21 72 43  ->  21 43 70 72    keys  2 4 7 7
  *      values  a b c d                                         values b d a c
  *
- * Longer buckets, up to 1024 items, are sorted the same way with tags of 64 bits and places of as many as there are. */
+ * Longer buckets, up to 1024 items, are sorted the same way with places of as many bits as there are items, and tags of 32 bits where they
+ * have room, or 64. If they are all equal they are only copied. */
 
 typedef struct FN(item) {
     KEY key;
     VALUE value;
 } FN(item);
+
+static inline KEY FN(raw_of)(KEY key, struct sort_image image) {
+    const KEY flipped = (KEY)(key ^ (KEY)image.flip), negative = (KEY)(0u - (flipped >> (sizeof(KEY) * 8 - 1)));
+    return (KEY)(flipped ^ (negative & (KEY)image.when_negative));
+}
 
 /* Items of a bucket, up to 16: of 8 bytes: keys, values; of 16 bytes, 64 bits each: keys, keys, values, values. */
 typedef struct FN(bucket) {
@@ -81,39 +87,66 @@ TARGET ALWAYS_INLINE void FN(arrange)(__m512i keys[2], __m512i values[2], const 
     if (sizeof(KEY) == 8) keys[1] = OF_KEY(unconvert)(keys[1], image);
 }
 
-/* Writes n items of a bucket in the order of their tags. */
-TARGET static void FN(store_by_tags)(unsigned char *keys_to, unsigned char *values_to, const FN(item) * bucket, const uint64_t *tags,
-                                     uint32_t n, uint32_t place_bits, struct sort_image image) {
-    const uint64_t places = sort_low_bits(place_bits);
-    for (uint32_t i = 0; i < n; i++) {
-        const FN(item) item = bucket[tags[i] & places];
-        const KEY flipped = (KEY)(item.key ^ (KEY)image.flip), negative = (KEY)(0u - (flipped >> (sizeof(KEY) * 8 - 1)));
-        const KEY raw = (KEY)(flipped ^ (negative & (KEY)image.when_negative));
+/* Sorts n items that differ in the lowest `shift` bits of their keys by tags of 64 bits if they are `wide`, else of 32. A sorted tag also
+ * has the key again, but for what all share. */
+TARGET ALWAYS_INLINE void FN(sort_by_tags)(unsigned char *keys_to, unsigned char *values_to, const FN(item) * bucket, uint32_t n,
+                                           uint32_t shift, struct sort_image image, bool wide) {
+    const struct sort_image none = {0, 0};
+    const uint32_t place_bits = 32 - (uint32_t)__builtin_clz(n - 1);
+    const KEY low = (KEY)sort_low_bits(shift), high = (KEY)(bucket->key & ~low);
+    union {
+        uint32_t narrow[SORT_PAIRS_MAX];
+        uint64_t wide[SORT_PAIRS_MAX];
+    } tags;
+    for (size_t i = 0; i < n; i++) {
+        if (wide)
+            tags.wide[i] = (uint64_t)bucket[i].key << place_bits | i;
+        else
+            tags.narrow[i] = (uint32_t)bucket[i].key << place_bits | (uint32_t)i;
+    }
+    if (wide)
+        sort_images_u64(tags.wide, tags.wide, n, &none);
+    else
+        sort_images_u32(tags.narrow, tags.narrow, n, &none);
+    for (size_t i = 0; i < n; i++) {
+        const KEY raw = FN(raw_of)(high | ((KEY)((wide ? tags.wide[i] : tags.narrow[i]) >> place_bits) & low), image);
         memcpy(keys_to + i * sizeof raw, &raw, sizeof raw);
-        memcpy(values_to + i * sizeof item.value, &item.value, sizeof item.value);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const VALUE value = bucket[(wide ? tags.wide[i] : tags.narrow[i]) & sort_low_bits(place_bits)].value;
+        memcpy(values_to + i * sizeof value, &value, sizeof value);
     }
 }
 
-/* Sorts those of LANES buckets that are longer than the network. Is one longer than 2^place_bits? It stays as it is. */
-TARGET static bool FN(sort_long)(const struct sort_arrays *to, uint64_t begin, const FN(item) * from, const uint32_t *bounds,
-                                 const struct sort_image *image, uint32_t place_bits) {
-    const struct sort_image none = {0, 0};
-    uint64_t tags[SORT_PAIRS_MAX];
-    const uint32_t longest = 1u << place_bits;
+/* Equal keys. */
+TARGET ALWAYS_INLINE void FN(copy_items)(unsigned char *keys_to, unsigned char *values_to, const FN(item) * bucket, uint32_t n,
+                                         struct sort_image image) {
+    const KEY raw = FN(raw_of)(bucket->key, image);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(keys_to + i * sizeof raw, &raw, sizeof raw);
+        memcpy(values_to + i * sizeof bucket[i].value, &bucket[i].value, sizeof bucket[i].value);
+    }
+}
+
+/* Sorts those of LANES buckets that are longer than the network. Is one longer than sort_pairs_most(shift)? It stays as it is. */
+TARGET NOT_INLINE bool FN(sort_long)(const struct sort_arrays *to, uint64_t begin, const FN(item) * from, const uint32_t *bounds,
+                                     uint32_t are_long, uint32_t shift, const struct sort_image *image) {
+    const uint32_t longest = sort_pairs_most(shift), narrow = shift < 32 ? sort_pairs_most(shift + 32) : 0;
     bool any_longer = false;
-    for (uint32_t d = 0; d < LANES; d++) {
+    for (; are_long != 0; are_long &= are_long - 1) {
+        const uint32_t d = (uint32_t)__builtin_ctz(are_long), n = bounds[d + 1] - bounds[d];
         const FN(item) *const bucket = from + bounds[d];
-        const uint32_t n = bounds[d + 1] - bounds[d];
-        any_longer |= n > longest;
-        if (n <= SORT_NETWORK_KEYS || n > longest) continue;
+        unsigned char *const keys_to = to->keys + (begin + bounds[d]) * sizeof(KEY);
+        unsigned char *const values_to = to->values + (begin + bounds[d]) * sizeof(VALUE);
         KEY varying = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            tags[i] = (uint64_t)bucket[i].key << place_bits | i;
-            varying |= bucket[i].key ^ bucket[0].key;
-        }
-        if (varying != 0) sort_images_u64(tags, tags, n, &none);
-        const uint64_t at = begin + bounds[d];
-        FN(store_by_tags)(to->keys + at * sizeof(KEY), to->values + at * sizeof(VALUE), bucket, tags, n, place_bits, *image);
+        for (size_t i = 0; i < n; i++) varying |= bucket[i].key ^ bucket->key;
+        any_longer |= varying != 0 && n > longest;
+        if (varying == 0)
+            FN(copy_items)(keys_to, values_to, bucket, n, *image);
+        else if (n <= narrow)
+            FN(sort_by_tags)(keys_to, values_to, bucket, n, shift, *image, false);
+        else if (n <= longest)
+            FN(sort_by_tags)(keys_to, values_to, bucket, n, shift, *image, true);
     }
     return any_longer;
 }
@@ -164,38 +197,41 @@ TARGET ALWAYS_INLINE void FN(store_buckets)(const struct sort_arrays *to, uint64
 
 /* image: of which the compiler may know that there are no floats. */
 TARGET ALWAYS_INLINE bool FN(sort_buckets_as)(const struct sort_arrays *to, uint64_t begin, const FN(item) * from, const uint32_t *bounds,
-                                              uint32_t nbuckets, uint32_t place_bits, const struct sort_image *image) {
+                                              uint32_t nbuckets, uint32_t shift, const struct sort_image *image) {
     const uint32_t *const end = bounds + nbuckets, n = *end;
+    const __mmask16 all = (__mmask16)((1u << LANES) - 1);
     bool any_longer = false;
     for (; bounds < end; bounds += LANES) {
         if (bounds[LANES] == bounds[0]) continue;
         FN(bucket) buckets[LANES];
         __m512i columns[16], rows[16];
-        bool any_long = false;
-        UNROLL for (uint32_t d = 0; d < LANES; d++) {
-            const uint32_t length = FN(length_of)(bounds, d);
-            any_long |= bounds[d + 1] - bounds[d] > length;
-            FN(load)(&buckets[d], from + bounds[d], length);
-            FN(make_tags)(rows + d * FN(nregisters), &buckets[d], length);
+        const __m512i begins = _mm512_maskz_loadu_epi32(all, bounds), ends = _mm512_maskz_loadu_epi32(all, bounds + 1);
+        const __m512i length = _mm512_sub_epi32(ends, begins);
+        const __mmask16 are_long = _mm512_cmpgt_epu32_mask(length, _mm512_set1_epi32(SORT_NETWORK_KEYS));
+        if (are_long != _mm512_test_epi32_mask(length, length)) {
+            UNROLL for (uint32_t d = 0; d < LANES; d++) {
+                FN(load)(&buckets[d], from + bounds[d], FN(length_of)(bounds, d));
+                FN(make_tags)(rows + d * FN(nregisters), &buckets[d], FN(length_of)(bounds, d));
+            }
+            OF_KEY(columns)(columns, rows);
+            OF_KEY(sort_columns)(columns);
+            OF_KEY(rows)(rows, columns);
+            if (bounds[LANES] + SORT_NETWORK_KEYS <= n)
+                FN(store_buckets)(to, begin, bounds, buckets, rows, image, false);
+            else
+                FN(store_buckets)(to, begin, bounds, buckets, rows, image, true);
         }
-        OF_KEY(columns)(columns, rows);
-        OF_KEY(sort_columns)(columns);
-        OF_KEY(rows)(rows, columns);
-        if (bounds[LANES] + SORT_NETWORK_KEYS <= n)
-            FN(store_buckets)(to, begin, bounds, buckets, rows, image, false);
-        else
-            FN(store_buckets)(to, begin, bounds, buckets, rows, image, true);
-        if (any_long) any_longer |= FN(sort_long)(to, begin, from, bounds, image, place_bits);
+        if (are_long != 0) any_longer |= FN(sort_long)(to, begin, from, bounds, are_long, shift, image);
     }
     return any_longer;
 }
 
 TARGET static bool FN(sort_buckets)(const struct sort_arrays *to, uint64_t begin, const void *area, const uint32_t *bounds,
-                                    uint32_t nbuckets, uint32_t place_bits, const struct sort_image *image) {
+                                    uint32_t nbuckets, uint32_t shift, const struct sort_image *image) {
     const struct sort_image no_float = {image->flip, 0};
     const FN(item) *const from = area;
-    return image->when_negative == 0 ? FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, place_bits, &no_float)
-                                     : FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, place_bits, image);
+    return image->when_negative == 0 ? FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, shift, &no_float)
+                                     : FN(sort_buckets_as)(to, begin, from, bounds, nbuckets, shift, image);
 }
 
 #undef KEY

@@ -179,8 +179,8 @@ static bool split_by_digit(struct split_job *job, const struct bucket *b) {
     if (guess == 0) guess = find_varying(job);
     if (guess == 0) return false;
     for (;;) {
-        const uint32_t top = sort_bit_top(guess);
-        job->split.bits = top - b->lo < bits ? top - b->lo : bits;
+        const uint32_t top = sort_bit_top(guess), left = top - b->lo;
+        job->split.bits = left <= SORT_SPLIT_BEST_BITS || left < bits ? left : bits; /* all, if that leaves nothing to do */
         job->split.shift = top - job->split.bits;
         size_blocks(job);
         run_tasks(job, split_task);
@@ -275,6 +275,12 @@ static void finish_bucket(const struct sorter *s, struct bucket *sub, const uint
         sort_leaf(s, sub, &source, task);
 }
 
+/* Is the input a leaf though it does not fit the area, which one digit to another place does not need? */
+static bool one_digit_does(const struct sorter *s, const struct bucket *b) {
+    const uint64_t most = SORT_PLACED_NBYTES / s->kernel->item_nbytes;
+    return b->level == 0 && b->hi - b->lo <= SORT_SPLIT_BEST_BITS && b->end <= most && sort_are_apart(&s->in, &s->out);
+}
+
 static void sort_serially(const struct sorter *s, struct bucket *b, uint32_t task) {
     const uint64_t leaf_items = s->leaf_items;
     b->spreads = spreads_of(s, b);
@@ -282,7 +288,7 @@ static void sort_serially(const struct sorter *s, struct bucket *b, uint32_t tas
         sort_skewed(s, b, 1);
         return;
     }
-    if (b->end - b->begin <= leaf_items && !goes_by_splitters(s, b)) {
+    if ((b->end - b->begin <= leaf_items || one_digit_does(s, b)) && !goes_by_splitters(s, b)) {
         const struct sort_source source = {.arrays = *source_of(s, b), .begin = b->begin, .n = (uint32_t)(b->end - b->begin)};
         sort_leaf(s, b, &source, task);
         return;
