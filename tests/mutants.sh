@@ -145,10 +145,10 @@ mutant full open src/cpu/backend.c 's/if (index >= 0 \&\& wanted != 0 \&\& wante
 
 # ---- UTF-8 ----
 mutant full utf8_exhaustive src/cpu/utf8_rules.h '/lowest = lead/s/0xA0/0x80/' 'overlong sequences of three bytes are good'
-mutant full errors src/cpu/few.c 's/ \&\& (out == in || is_apart(out, nbytes, in, nbytes));/;/' 'few elements: an overlap passes'
-mutant full errors src/cpu/few.c 's/(uint32_t)op > last_ops\[type\]/(uint32_t)op >= UPSWEEP_OP_COUNT/' 'few elements: floats have bit operators'
-mutant full utf8 src/cpu/few.c 's/capacity - most > UINT32_MAX/capacity > UINT32_MAX/' 'few code units: written where there is no room'
-mutant full utf8 src/cpu/few.c 's/on_error == UPSWEEP_STRICT \&\& bad->first != SIZE_MAX, 0/false, 0/' 'few code units: strict goes on behind an error'
+mutant full errors src/cpu/short_cuts.c 's/ \&\& (out == in || is_apart(out, nbytes, in, nbytes));/;/' 'few elements: an overlap passes'
+mutant full errors src/cpu/short_cuts.c 's/(uint32_t)op > last_ops\[type\]/(uint32_t)op >= UPSWEEP_OP_COUNT/' 'few elements: floats have bit operators'
+mutant full utf8 src/cpu/short_cuts.c 's/capacity - most > UINT32_MAX/capacity > UINT32_MAX/' 'few code units: written where there is no room'
+mutant full utf8 src/cpu/short_cuts.c 's/on_error == UPSWEEP_STRICT \&\& bad->first != SIZE_MAX, 0/false, 0/' 'few code units: strict goes on behind an error'
 mutant full utf8 src/cpu/utf8_avx2.c 's/UINT32_MAX, ~last_bits(n), to/UINT32_MAX, ~last_bits(n) >> 1, to/' 'AVX2: the last row of a short text is written a byte further on'
 mutant full utf8 src/cpu/utf8_measure_edge_tmpl.h 's/good->sequences -= 64 - there;/good->sequences -= 63 - there;/' 'the zeros behind a text count as characters'
 mutant quick utf8_exhaustive src/cpu/utf8_rules.h 's/ | (wanted & ~there)//' 'vectors: a sequence cut off before the window is good'

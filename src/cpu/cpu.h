@@ -48,9 +48,9 @@ uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, s
 uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
 uint64_t cpu_utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
 
-/* few.c: calls on few elements. The sort (sort.c) only of arrays that have been checked: does it need no scratch for so many keys? Then it
- * has sorted them. */
+/* short_cuts.c: calls on few elements. The sort among them (sort.c) takes arrays that have been checked, and sorts them if they are so
+ * short that it needs no scratch; else it returns false. */
 extern const struct short_cuts cpu_short_cuts;
-bool cpu_sort_few(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending);
+bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending);
 
 #endif

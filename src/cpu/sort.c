@@ -376,7 +376,7 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     return UPSWEEP_OK;
 }
 
-bool cpu_sort_few(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
+bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
     const size_t key_nbytes = upsweep_type_nbytes(type);
     const struct sort_image image = image_of(type, key_nbytes, descending);
     return sort_at_once(cpu_impl(ctx)->isa, out, in, n, &image, key_nbytes);

@@ -34,11 +34,11 @@ struct utf8_kernels {
     utf8_decode_kernel *decode[UPSWEEP_UTF8];
     utf8_measure_kernel *measure;
     utf8_encode_kernel *encode[UPSWEEP_UTF8];
-    utf8_convert_call *decode_few[UPSWEEP_UTF8]; /* by encoding of the output; all of a call whose arguments few.c has found good */
+    utf8_convert_call *decode_few[UPSWEEP_UTF8]; /* by encoding of the output; all of a call whose arguments short_cuts.c has found good */
     utf8_measure_call *measure_few;
 };
 
-/* These calls by way of the kernels above (few.c). */
+/* These calls by way of the kernels above (short_cuts.c). */
 utf8_convert_call cpu_utf8_decode_few;
 utf8_measure_call cpu_utf8_measure_few;
 

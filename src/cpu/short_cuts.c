@@ -1,5 +1,5 @@
-/* few.c: calls on few elements: all arguments are looked at in one function, with nothing but comparisons, and the kernel is called from
- * it.
+/* short_cuts.c: calls on few elements: all arguments are looked at in one function, with nothing but comparisons, and the kernel is
+ * called from it.
  *
  * The long way (api.c, check.c, scan.c ...) takes ten calls from the argument to the kernel, which know nothing of one another: 25 ns, in
  * which a compiler's loop has dealt with a hundred elements. Whatever is not plainly well here is left to it: it knows what to say. What
@@ -57,9 +57,9 @@ static bool compact_few(upsweep_context *ctx, void *out, uint64_t *count, const 
 
 static bool sort_few(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
     if (!are_good(ctx, out, in, n, type)) return false;
-    if (order == NULL) return cpu_sort_few(ctx, out, in, n, type, false);
+    if (order == NULL) return cpu_sort_at_once(ctx, out, in, n, type, false);
     const bool whole = order->lo_bit == 0 && (order->hi_bit == 0 || order->hi_bit == 8u * sizes[type]);
-    return whole && order->descending <= 1 && order->low_memory <= 1 && cpu_sort_few(ctx, out, in, n, type, order->descending == 1);
+    return whole && order->descending <= 1 && order->low_memory <= 1 && cpu_sort_at_once(ctx, out, in, n, type, order->descending == 1);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------------------- */
