@@ -122,6 +122,15 @@ template <class P> struct RingReducer : Ring<P> {
     }
 };
 
+/* Where it lies, in a register, if the policy has much to do for a chunk: otherwise the compiler finds it out anew each time, from a
+ * special register that answers late (from UTF-16, French, H200: 2^28 bytes 251 us for 263, with the number of the warp). */
+template <class P, class T> static __device__ __forceinline__ T &at_hand(T &x) {
+    if (!P::TAKES && !P::CONVERTS) return x;
+    unsigned at = shared_address(&x);
+    asm volatile("" : "+r"(at)); /* now it may be anything */
+    return *(T *)__cvta_shared_to_generic(at);
+}
+
 template <class P>
 static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     ring_kernel(const __grid_constant__ typename P::Args args, const __grid_constant__ RingInput input,
@@ -129,7 +138,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
 #if __CUDA_ARCH__ >= 900 /* can_run_ring() asks for this code */
     extern __shared__ __align__(128) unsigned char s_slots[];
     __shared__ RingShared<P> s;
-    const unsigned warp = threadIdx.x / 32;
+    const unsigned warp = P::TAKES || P::CONVERTS ? __shfl_sync(ALL_LANES, threadIdx.x / 32, 0) : threadIdx.x / 32; /* also at hand */
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 32);
@@ -147,7 +156,7 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     }
     /* Barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything. */
     const RingWay way = P::sync_and_choose(args, input);
-    const Ring<P> cta = {args, input, {words, s.first_wave}, s, s_slots, (int)threadIdx.x % 32, way};
+    const Ring<P> cta = {args, input, {words, s.first_wave}, at_hand<P>(s), &at_hand<P>(*s_slots), (int)threadIdx.x % 32, way};
     const unsigned first_reducer = Ring<P>::HELPERS, first_finisher = first_reducer + P::REDUCERS;
     if (warp == 0)
         RingProducer<P>{cta}.produce();

@@ -221,21 +221,25 @@ template <class U> struct StagedHalves {
     }
 };
 
-/* What is staged at [begin, end) to units [begin, end) of `line`, which is aligned as `staged` is. */
+/* What is staged at [begin, end) to units [begin, end) of `line`, which is aligned as `staged` is. Lanes go round together: if those with
+ * no second vector left took its first one by themselves, the warp would do the last round twice. */
 template <class U, class Staged>
 static __device__ __forceinline__ void store_staged(typename U::Unit *line, const typename Staged::Item *staged, unsigned begin,
                                                     unsigned end, bool swap, uint32_t one, int lane) {
     typedef typename Staged::Four Four;
+    typedef typename U::Vector4 Vector;
     const Fours fours(begin, end);
     const unsigned q = (unsigned)lane + ((unsigned)lane < fours.first ? 32 : 0);
     const Four *from = (const Four *)staged + q;
-    typename U::Vector4 *to = (typename U::Vector4 *)line + q;
-    int left = (int)fours.end - (int)q;
+    Vector *to = (Vector *)line + q;
+    int all_left = (int)fours.end - (int)fours.first, left = (int)fours.end - (int)q;
 #pragma unroll 1
-    for (; left > 32; left -= 64, from += 64, to += 64) {
-        const Four a = from[0], b = from[32];
+    for (; all_left > 32; all_left -= 64, left -= 64, from += 64, to += 64) {
+        const bool two = left > 32;
+        const Four a = from[0], b = from[two ? 32 : 0];
         __stcs(to, Staged::decode_four(a, swap, one));
-        __stcs(to + 32, Staged::decode_four(b, swap, one));
+        const Vector second = Staged::decode_four(b, swap, one);
+        if (two) __stcs(to + 32, second);
     }
     if (left > 0) __stcs(to, Staged::decode_four(from[0], swap, one));
     const unsigned odd = Fours::odd_place(begin, end, lane);
