@@ -345,7 +345,10 @@ static void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint3
 /* Keys alone and whole, if they are so few that they need no scratch; false if there are more. */
 static bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
     const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
-    if (vector != NULL && n <= SORT_GROUP_NBYTES / key_nbytes)
+    const bool networks = vector != NULL && n <= SORT_GROUP_NBYTES / key_nbytes;
+    if (networks && n > SORT_REGISTERS_NBYTES / key_nbytes && sort_seem_equal(in, n, key_nbytes) && vector->few(out, in, n, image))
+        return true;
+    if (networks)
         vector->group(out, in, (uint32_t)n, image);
     else if (n <= min_u64(sort_widened_most(isa, key_nbytes), SORT_GROUP_NBYTES / sizeof(uint32_t)))
         sort_few_widened(isa, out, in, (uint32_t)n, image, key_nbytes);

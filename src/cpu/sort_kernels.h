@@ -320,6 +320,7 @@ struct sort_median {
 };
 struct sort_median sort_median_of(const struct sorter *s, const unsigned char *keys, uint64_t n);
 bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n);
+bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes);
 /* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
 /* Of n pairs: SORT_SKEWED if a quarter of the keys lies together, in more bits than two digits take; SORT_UNEVEN if a sixteenth does;

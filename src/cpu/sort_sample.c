@@ -75,11 +75,22 @@ struct sort_median sort_median_of(const struct sorter *s, const unsigned char *k
                                 .few = nvalues <= (more ? SORT_FEW_VALUES : MEDIAN_FEW)};
 }
 
-/* Three equal keys spare the sample, which takes as long as some 2000 keys that are all equal. */
+/* Five of n keys; nbytes a constant where it may be, as above. */
+ALWAYS_INLINE bool five_are_equal(const unsigned char *keys, uint64_t n, size_t nbytes) {
+    bool equal = true;
+    for (uint64_t i = 1; i <= 4 && equal; i++) equal = memcmp(keys, keys + (n - 1) * i / 4 * nbytes, nbytes) == 0;
+    return equal;
+}
+
+bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes) {
+    if (key_nbytes == sizeof(uint32_t)) return five_are_equal(keys, n, sizeof(uint32_t));
+    if (key_nbytes == sizeof(uint64_t)) return five_are_equal(keys, n, sizeof(uint64_t));
+    return five_are_equal(keys, n, key_nbytes);
+}
+
+/* Equal ones spare the sample, which takes as long as some 2000 keys that are all equal. */
 bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n) {
-    const uint32_t nbytes = s->kernel->item_nbytes;
-    const bool equal = memcmp(keys, keys + n / 2 * nbytes, nbytes) == 0 && memcmp(keys, keys + (n - 1) * nbytes, nbytes) == 0;
-    return equal || sort_median_of(s, keys, n).few;
+    return sort_seem_equal(keys, n, s->kernel->item_nbytes) || sort_median_of(s, keys, n).few;
 }
 
 /* ---- how all keys are spread ------------------------------------------------------------------------------------------------- */
