@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "the library is for pointers of 64 bits: with others nothing has been tested");
 
-/* Best first: "auto" takes the first that has a device. The CPU always has one. */
+/* Best first: "auto" takes the first that has a device for which it has code. The CPU always has one. */
 static const struct backend *const backends[] = {
 #ifdef UPSWEEP_HAVE_CUDA
     &upsweep_cuda_backend,
@@ -113,17 +113,9 @@ static upsweep_status read_options(const upsweep_options *from, upsweep_options 
     return UPSWEEP_OK;
 }
 
-static const struct backend *best_backend(void) {
-    upsweep_device device = {.size = sizeof device};
-    for (size_t b = 0; b < NBACKENDS; b++)
-        if (backends[b]->device_at(0, &device)) return backends[b];
-    return NULL;
-}
-
-/* "cpu", "cuda:1", "auto" -> a backend and the number after the colon (-1 if none); NULL if there is none of that name. */
+/* "cpu", "cuda:1" -> a backend and the number after the colon (-1 if none); NULL if there is none of that name. */
 static const struct backend *parse_backend(const char *text, int64_t *index) {
     *index = -1;
-    if (strcmp(text, "auto") == 0) return best_backend();
     for (size_t b = 0; b < NBACKENDS; b++) {
         const size_t length = strlen(backends[b]->name);
         if (strncmp(text, backends[b]->name, length) != 0) continue;
@@ -137,6 +129,30 @@ static const struct backend *parse_backend(const char *text, int64_t *index) {
     return NULL;
 }
 
+static upsweep_status open_on(upsweep_context **out, const struct backend *backend, int64_t index, const upsweep_options *options) {
+    upsweep_context *ctx = context_host_alloc(options, sizeof *ctx);
+    if (ctx == NULL) return open_fail(UPSWEEP_ERR_MEMORY, "out of memory for a context");
+    *ctx = (upsweep_context){.backend = backend, .options = *options};
+    const upsweep_status status = backend->open(ctx, index);
+    if (status != UPSWEEP_OK) {
+        open_fail(status, ctx->error);
+        backend->close(ctx);
+        context_host_free(options, ctx);
+        return status;
+    }
+    *out = ctx;
+    return UPSWEEP_OK;
+}
+
+/* A device that this build has no code for is no better than none. */
+static upsweep_status open_best(upsweep_context **out, const upsweep_options *options) {
+    upsweep_device device = {.size = sizeof device};
+    upsweep_status status = UPSWEEP_ERR_BACKEND;
+    for (size_t b = 0; b < NBACKENDS && status == UPSWEEP_ERR_BACKEND; b++)
+        if (backends[b]->device_at(0, &device)) status = open_on(out, backends[b], -1, options);
+    return status;
+}
+
 upsweep_status upsweep_open(upsweep_context **ctx, const char *backend) { return upsweep_open_ex(ctx, backend, NULL); }
 
 upsweep_status upsweep_open_ex(upsweep_context **out, const char *name, const upsweep_options *options) {
@@ -145,24 +161,12 @@ upsweep_status upsweep_open_ex(upsweep_context **out, const char *name, const up
     if (name == NULL) return open_fail(UPSWEEP_ERR_NULL, "backend is NULL");
     upsweep_options own;
     TRY(read_options(options, &own));
+    if (strcmp(name, "auto") == 0) return open_best(out, &own);
     int64_t index;
     const struct backend *backend = parse_backend(name, &index);
-    if (backend == NULL) {
-        snprintf(open_error, sizeof open_error, "there is no backend \"%.64s\" in this build of the library", name);
-        return UPSWEEP_ERR_BACKEND;
-    }
-    upsweep_context *ctx = context_host_alloc(&own, sizeof *ctx);
-    if (ctx == NULL) return open_fail(UPSWEEP_ERR_MEMORY, "out of memory for a context");
-    *ctx = (upsweep_context){.backend = backend, .options = own};
-    const upsweep_status status = backend->open(ctx, index);
-    if (status != UPSWEEP_OK) {
-        open_fail(status, ctx->error);
-        backend->close(ctx);
-        context_host_free(&own, ctx);
-        return status;
-    }
-    *out = ctx;
-    return UPSWEEP_OK;
+    if (backend != NULL) return open_on(out, backend, index, &own);
+    snprintf(open_error, sizeof open_error, "there is no backend \"%.64s\" in this build of the library", name);
+    return UPSWEEP_ERR_BACKEND;
 }
 
 static void drop_scratch(upsweep_context *ctx) {
