@@ -116,9 +116,8 @@ static __device__ __forceinline__ uint32_t no_surrogates(uint32_t from_d800, uin
 /* Masks of whole halves from these bits. */
 static __device__ __forceinline__ uint32_t spread(uint32_t bits) { return permute(bits, bits, 0xBB99); }
 
-/* In each half: what the unit before it has, or the one behind it. */
+/* In each half: what the unit before it has. */
 static __device__ __forceinline__ uint32_t of_units_before(uint32_t before, uint32_t word) { return __funnelshift_l(before, word, 16); }
-static __device__ __forceinline__ uint32_t of_units_behind(uint32_t word, uint32_t behind) { return __funnelshift_r(word, behind, 16); }
 
 /* Codes: F0 80, and the highest 11 bits of the code point, 10000 included; 80 80, and the lowest twelve. Both from units less D800, a low
  * surrogate's with the high one's before it. Bits 14 and 15 mean nothing. */
