@@ -6,40 +6,20 @@
 #define UPSWEEP_CUDA_BLOCK_CUH
 
 #include "operator.cuh"
+#include "sum_warp.cuh"
 
 #define ALL_LANES 0xffffffffu
 
 /* ---- warps ------------------------------------------------------------------------------------------------------------------- */
 
-/* Every row: x0 op x1 op ... op x31, as a balanced tree, in every lane. Rows side by side, so that their shuffles overlap. */
-template <class Op, int ROWS, class V> static __device__ __forceinline__ void warp_fold_rows(V (&x)[ROWS]) {
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) {
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            x[r] = Op::apply(x[r], (V)__shfl_down_sync(ALL_LANES, x[r], o)); /* right for lane 0, which is enough */
-    }
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) x[r] = (V)__shfl_sync(ALL_LANES, x[r], 0);
-}
-
-/* Lane i of every row, i < LANES: x0 op ... op xi of that row. */
-template <class Op, int LANES = 32, int ROWS, class V> static __device__ __forceinline__ void warp_scan_rows(V (&x)[ROWS], int lane) {
-#pragma unroll
-    for (int o = 1; o < LANES; o *= 2) {
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const V left = (V)__shfl_up_sync(ALL_LANES, x[r], o);
-            if (lane >= o) x[r] = Op::apply(left, x[r]);
-        }
-    }
-}
-
-/* Sums for which a warp has an instruction of its own: in any order, of at most 32 bits. */
+/* Sums for which a warp has an instruction of its own: in any order, of at most 32 bits. Those of integers of 64 bits take three. */
 template <class Op> struct IsWordSum { static constexpr bool value = false; };
 template <> struct IsWordSum<Add<uint8_t>> { static constexpr bool value = true; };
 template <> struct IsWordSum<Add<uint16_t>> { static constexpr bool value = true; };
 template <> struct IsWordSum<Add<uint32_t>> { static constexpr bool value = true; };
+template <class Op> struct IsIntegerSum : IsWordSum<Op> {};
+template <> struct IsIntegerSum<Add<unsigned long>> { static constexpr bool value = true; };
+template <> struct IsIntegerSum<Add<unsigned long long>> { static constexpr bool value = true; };
 
 /* A bit of words that are simply added up as long as none of them has it; 0: there is no such bit. */
 template <class Op> struct SumUnless { static constexpr uint64_t bit = 0; };
@@ -58,6 +38,41 @@ template <> struct AnyOrder<Max<float>> { static constexpr bool value = false; }
 template <> struct AnyOrder<Min<double>> { static constexpr bool value = false; };
 template <> struct AnyOrder<Max<double>> { static constexpr bool value = false; };
 
+/* Every row: x0 op x1 op ... op x31, as a balanced tree, in every lane. Rows side by side, so that their shuffles overlap. */
+template <class Op, int ROWS, class V> static __device__ __forceinline__ void warp_fold_rows(V (&x)[ROWS]) {
+    if constexpr (IsIntegerSum<Op>::value) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) x[r] = sum_warp(x[r]);
+    } else {
+#pragma unroll
+        for (int o = 1; o < 32; o *= 2) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                if constexpr (AnyOrder<Op>::value)
+                    x[r] = Op::apply(x[r], (V)__shfl_xor_sync(ALL_LANES, x[r], o));
+                else
+                    x[r] = Op::apply(x[r], (V)__shfl_down_sync(ALL_LANES, x[r], o)); /* right for lane 0, which is enough */
+            }
+        }
+        if constexpr (!AnyOrder<Op>::value) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) x[r] = (V)__shfl_sync(ALL_LANES, x[r], 0);
+        }
+    }
+}
+
+/* Lane i of every row, i < LANES: x0 op ... op xi of that row. */
+template <class Op, int LANES = 32, int ROWS, class V> static __device__ __forceinline__ void warp_scan_rows(V (&x)[ROWS], int lane) {
+#pragma unroll
+    for (int o = 1; o < LANES; o *= 2) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const V left = (V)__shfl_up_sync(ALL_LANES, x[r], o);
+            if (lane >= o) x[r] = Op::apply(left, x[r]);
+        }
+    }
+}
+
 /* Of up to LANES parts, one a lane (and from there on neutral ones): those before part i, i < LANES, and all. In every lane. */
 template <class V> struct Parts { V before, all; };
 
@@ -72,7 +87,15 @@ template <class Op, int LANES = 32, class V> static __device__ __forceinline__ P
     return {i == 0 ? (V)Neutral<Op>::value() : before, (V)__shfl_sync(ALL_LANES, x[0], LANES - 1)};
 }
 
-/* Counts of 16 bits, rows 2i and 2i + 1 in one register. row: this lane's counts of all rows; becomes those of the whole rows, and `before`
+/* Counts of 16 bits, rows 2i and 2i + 1 in one register: the sum over all rows and lanes. */
+template <int PAIRS> static __device__ __forceinline__ uint32_t sum_packed_rows(const uint32_t (&row)[PAIRS]) {
+    uint32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) sum += (row[i] & 0xFFFF) + (row[i] >> 16);
+    return sum_warp(sum);
+}
+
+/* row: this lane's counts of all rows; becomes those of the whole rows, and `before`
  * those of the lanes before this one. Returns the sum over all rows. */
 template <int PAIRS>
 static __device__ __forceinline__ uint32_t scan_packed_rows(uint32_t (&before)[PAIRS], uint32_t (&row)[PAIRS], int lane) {

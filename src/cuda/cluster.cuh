@@ -55,7 +55,6 @@ template <class Op, class Part> static __device__ __forceinline__ Part fold_cell
 #pragma unroll
     for (int i = 2 * lane; i < 2 * lane + 2; i++)
         if (i >= from && i < to) x[0] = Op::apply(x[0], value_of<Part>(s_cell[i]));
-    if constexpr (IsWordSum<Op>::value) return (Part)__reduce_add_sync(ALL_LANES, x[0]);
     warp_fold_rows<Op>(x);
     return x[0];
 }
@@ -93,6 +92,7 @@ static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid
     cluster_wait(); /* all CTAs have started: theirs may be written to */
     const int first = rank * CELLS, cell = CELLS == 1 ? first : first + warp;
     if (lane < nctas && (CELLS > 1 || warp == 0)) send_to_cta(&s.cell[cell], &s.arrived, lane, bits_of(in_tile.all));
+    if (has_tile) policy.rank(lane);
     barrier_wait(&s.arrived, 0);
     if (!has_tile) return;
     /* Compactions, which count, want to know all; a scan only what comes before its warp. */

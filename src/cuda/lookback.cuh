@@ -42,6 +42,7 @@
  *   Part, PartOp: the same for the few tiles of small.cuh and cluster.cuh, if they are asked for; overwrites_aside(args): is
  *   anything overwritten that is read and that no aggregate depends on?
  *   carry_in(args); Value reduce(args, tile, shared, warp, lane): loads its part and returns its warp's aggregate, in all lanes
+ *   rank(lane): what else can be found out without the prefix, while that is on its way
  *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, its aggregate, and the
  *   total of all tiles if that was asked for (launch_with_total)
  * Source: Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016; groups, fixed order and ring are our own.
@@ -208,13 +209,15 @@ template <class P> struct Lookback {
                                   : Word{0, 0, neutral()};
     }
 
-    /* Publishes the aggregate of the warp's tile and returns its prefix. */
-    __device__ V exchange(Ticket ticket, V aggregate) const {
+    /* Publishes the aggregate of the warp's tile and returns its prefix. What is to be done meanwhile is done when the first words are on
+     * their way. */
+    template <class F> __device__ __forceinline__ V exchange(Ticket ticket, V aggregate, F meanwhile) const {
         const int place = (int)(ticket.tile % GROUP_TILES), group = (int)(ticket.tile / GROUP_TILES);
         const uint32_t first = ticket.sequence - (uint32_t)place, mine = first + (uint32_t)(lane < place ? lane : 0);
         if (lane == 0) publish(ring->tile_at(ticket.sequence), ticket.sequence, WORD_AGGREGATE, aggregate);
         Word own = read(ring->tile_at(mine), mine); /* of my group, before me */
         const Word back = read_group(first - GROUP_TILES);
+        meanwhile();
         while (!__all_sync(ALL_LANES, lane >= place || own.is_there())) own = read(ring->tile_at(mine), mine);
         V fold[2] = {lane < place ? own.value : neutral(), lane < place ? own.value : aggregate};
         warp_fold_rows<Op>(fold);
@@ -227,11 +230,12 @@ template <class P> struct Lookback {
 
     /* Publishes the aggregate of the warp's tile and reads those of all tiles, in one round trip. The aggregates are counts: any order will
      * do. Returns the prefix. */
-    __device__ V exchange_all(Ticket ticket, uint32_t ntiles, V aggregate, V *total) const {
+    template <class F> __device__ __forceinline__ V exchange_all(Ticket ticket, uint32_t ntiles, V aggregate, V *total, F meanwhile) const {
         enum { LOADS = 4 };
         const uint32_t first = ticket.sequence - ticket.tile;
         V fold[2] = {neutral(), neutral()}; /* of the tiles before this one; of all */
         if (lane == 0) publish(ring->tile_at(ticket.sequence), ticket.sequence, WORD_AGGREGATE, aggregate);
+        meanwhile();
         for (uint32_t base = (uint32_t)lane; base < ntiles; base += 32 * LOADS) {
             Word word[LOADS];
             bool here;
@@ -274,9 +278,9 @@ template <class P> struct LookbackShared {
 };
 
 /* By one warp: from the warps' aggregates to everybody's prefixes. */
-template <class P>
+template <class P, class F>
 static __device__ __forceinline__ void scan_tile(const typename P::Args &args, LookbackLaunch launch, TileRing<P::WORD_NBYTES> *ring,
-                                                 Ticket ticket, LookbackShared<P> &s, int lane) {
+                                                 Ticket ticket, LookbackShared<P> &s, int lane, F meanwhile) {
     typedef typename P::Value V;
     constexpr int WARPS = P::THREADS / 32;
     const Lookback<P> lookback = {ring, lane};
@@ -291,8 +295,8 @@ static __device__ __forceinline__ void scan_tile(const typename P::Args &args, L
         prefix = P::carry_in(args);
         aggregate = P::Op::apply(prefix, aggregate);
     }
-    const V found =
-        launch.wants_total ? lookback.exchange_all(ticket, launch.ntiles, aggregate, &total) : lookback.exchange(ticket, aggregate);
+    const V found = launch.wants_total ? lookback.exchange_all(ticket, launch.ntiles, aggregate, &total, meanwhile)
+                                       : lookback.exchange(ticket, aggregate, meanwhile);
     if (ticket.tile != 0) prefix = found;
     if (lane == 0) s.prefix = prefix, s.total = total;
 }
@@ -324,7 +328,11 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     if (threadIdx.x == 0 && launch.wants_total) s.ticket = take_ticket(ring, launch, drawn);
     __syncthreads(); /* the warps' aggregates and the ticket are there; and all of them have read their elements */
     const Ticket ticket = s.ticket;
-    if (warp == 0) scan_tile<P>(args, launch, ring, ticket, s, lane);
+    const auto rank = [&] { policy.rank(lane); };
+    if (warp == 0)
+        scan_tile<P>(args, launch, ring, ticket, s, lane, rank);
+    else
+        rank();
     /* By a warp that has to wait anyway. */
     if (threadIdx.x == 32) prefetch_next_words(ring, launch, ticket);
     __syncthreads(); /* the prefixes are there */

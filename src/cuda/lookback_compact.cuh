@@ -215,8 +215,10 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
                 mask[r] = kept_bits<T, VEC>(args.keep, data[r]) & input_bits<VEC>(first, args.n);
             row[r / 2] += (uint32_t)__popc(mask[r]) << r % 2 * 16;
         }
-        return scan_packed_rows(before, row, lane);
+        return sum_packed_rows(row);
     }
+
+    __device__ __forceinline__ void rank(int lane) { scan_packed_rows(before, row, lane); }
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {
         const uint64_t first = first_of(tile), left = args.n - first;

@@ -124,8 +124,10 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode {
         if (ROWS % 2 != 0) rotate_in(row, 0); /* the first row is to be the lower half of its pair */
         found.units = found.sequences;
         add_findings(s.found, found, lane);
-        return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
+        return sum_packed_rows(row) | (is_cut ? UTF8_CUT : 0);
     }
+
+    __device__ __forceinline__ void rank(int lane) { scan_packed_rows(before, row, lane); }
 
     /* Sets `counted` of the first row, of any kind, and returns its bytes in this lane. */
     __device__ __forceinline__ uint32_t reduce_any(const Args &args, TextSpan span, uint64_t first, uint32_t place, int lane, bool inner,

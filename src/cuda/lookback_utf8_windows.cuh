@@ -83,8 +83,10 @@ template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows {
             row[r / 2] += policy().reduce_row(args, s, span, first_of(tile), r, warp, lane, inner_row, is_cut, found) << r % 2 * 16;
         }
         add_findings(s.found, found, lane);
-        return scan_packed_rows(before, row, lane) | (is_cut ? UTF8_CUT : 0);
+        return sum_packed_rows(row) | (is_cut ? UTF8_CUT : 0);
     }
+
+    __device__ __forceinline__ void rank(int lane) { scan_packed_rows(before, row, lane); }
 
     template <class S>
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, S &s, int warp, int lane) {

@@ -31,23 +31,29 @@ template <class Op, class T, int VEC, int ROWS> static __device__ __forceinline_
     return x[0];
 }
 
+/* x[r]: the fold of this lane's vector of row r; becomes that of what comes before it in the part. Returns that of the whole part, in every
+ * lane. */
+template <class Op, class T, int ROWS> static __device__ __forceinline__ T scan_folds(T (&x)[ROWS], int lane) {
+    T run = (T)Neutral<Op>::value();
+    warp_scan_rows<Op>(x, lane);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1), row = (T)__shfl_sync(ALL_LANES, x[r], 31);
+        x[r] = lane == 0 ? run : Op::apply(run, left);
+        run = Op::apply(run, row);
+    }
+    return run;
+}
+
 /* before[r]: the fold of what comes before this lane's vector of row r in the part; returns that of the whole part, in every lane. */
 template <class Op, class T, int VEC, int ROWS>
 static __device__ __forceinline__ T scan_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
     if constexpr (Halves<Op>::EXIST) {
         return scan_rows_of_bytes<Op>(data, before, lane);
     } else {
-        T x[ROWS], run = (T)Neutral<Op>::value();
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) x[r] = fold_vector<Op, T, VEC>(data[r]);
-        warp_scan_rows<Op>(x, lane);
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1);
-            before[r] = lane == 0 ? run : Op::apply(run, left);
-            run = Op::apply(run, (T)__shfl_sync(ALL_LANES, x[r], 31));
-        }
-        return run;
+        for (int r = 0; r < ROWS; r++) before[r] = fold_vector<Op, T, VEC>(data[r]);
+        return scan_folds<Op>(before, lane);
     }
 }
 

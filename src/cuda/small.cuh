@@ -23,6 +23,7 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) small_ke
     P policy;
     const V mine = policy.reduce(args, 0, s_policy, warp, lane);
     if (lane == 0) s_warp[warp] = (Part)mine;
+    policy.rank(lane);
     __syncthreads(); /* the warps' aggregates are there; and all of them have read their elements */
     const Parts<Part> parts = fold_parts<Op, WARPS>(lane < WARPS ? s_warp[lane] : (Part)Neutral<Op>::value(), warp, lane);
     policy.finish(args, 0, {start, (V)parts.before, (V)parts.all, P::Op::apply(start, (V)parts.all)}, s_policy, warp, lane);

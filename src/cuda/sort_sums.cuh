@@ -1,21 +1,8 @@
-/* sort_sums.cuh: sums over the lanes of a warp, and over the threads before one in a CTA. */
+/* sort_sums.cuh: sums over the threads before one in a CTA. */
 #ifndef UPSWEEP_CUDA_SORT_SUMS_CUH
 #define UPSWEEP_CUDA_SORT_SUMS_CUH
 
-#include <stdint.h>
-
-/* The sum over a warp, in every lane. */
-template <typename T> static __device__ __forceinline__ T sum_warp(T value) {
-#if __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(T) == sizeof(uint32_t))
-        return __reduce_add_sync(~0u, value);
-    else
-#endif
-    {
-        for (uint32_t distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
-        return value;
-    }
-}
+#include "sum_warp.cuh"
 
 /* Exclusive sum over the threads of a CTA, in thread order, from a warp on, which is not behind this thread's. All threads call it.
  * s_sums [32]. */
