@@ -306,7 +306,7 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
     if (s.ntasks == 1 && sort_if_few(&s, args->n)) return;
     const bool asks = !args->low_memory && args->n > SORT_EXCHANGE_UNASKED_NBYTES / key_nbytes;
     if (asks && sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit)) return;
-    const bool sampled = vector != NULL && args->n > SORT_EXCHANGE_ITEMS(key_nbytes) / 2;
+    const bool sampled = vector != NULL && args->n > SORT_EXCHANGE_SAMPLED(key_nbytes);
     const struct sort_spreads spreads = sampled ? sort_spreads_of(&s, &s.in, 0, args->n) : (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
     const bool by_sample = spreads.by_digit == SORT_FEW;
     if (plan.leaf_items > 0) open_slots(&s, &plan, spreads);

@@ -58,6 +58,9 @@
 /* Keys alone, with vector code: up to so many, halves are exchanged; above, a digit is cheaper than so many halvings. 2^14 keys of 32 bits
  * take as long either way, but slots a fifth longer while other programs use the caches. */
 #define SORT_EXCHANGE_ITEMS(key_nbytes) ((key_nbytes) == 4 ? 1u << 14 : 3u << 10)
+/* More than so many are looked at first: for fewer, which do not go in slots anyway, a sample takes longer than it saves keys of few
+ * values. (Zen 4, 2026-11.) */
+#define SORT_EXCHANGE_SAMPLED(key_nbytes) ((key_nbytes) == 4 ? 1u << 13 : 3u << 10)
 /* So many, if they lie evenly, go in slots: with more, these would not fit L2. More are halved first; until there are so many that a split
  * is cheaper than the halvings that it saves, which on several threads wait for one another. (Zen 4, Xeon, 2026-11.) */
 #define SORT_SLOTS_ITEMS(key_nbytes) ((768u << 10) / (key_nbytes))
