@@ -52,8 +52,12 @@ template <class P> struct RingPrefix : Ring<P> {
             /* All CTAs have published in this launch, so all have read next_wave: the next launch's first wave may be set. */
             if (k == 0 && blockIdx.x == 0 && lane == 0) exchange.advance(input.nwaves);
             if (tile_of(k) < input.ntiles && lane == 0) {
-                /* The old prefix has been read: before that slot was given back. Those who convert have read it if they are here. */
-                if (!P::CONVERTS && k >= SLOTS) barrier_wait(&s.empty[(k - SLOTS) % P::STAGES], parity_of(k - SLOTS));
+                /* The old prefix has been read: before that slot was given back. Those who convert have read it when they have counted this
+                 * tile, of which the exchange has told already; waiting for it costs nothing, and tools can follow. */
+                if (P::CONVERTS)
+                    barrier_wait(&s.counted[k % P::STAGES], parity_of(k));
+                else if (k >= SLOTS)
+                    barrier_wait(&s.empty[(k - SLOTS) % P::STAGES], parity_of(k - SLOTS));
                 s.prefix[k % P::STAGES] = P::carry_add(carry, before);
                 if (!holds(k)) barrier_arrive(&s.ready[k % P::STAGES]);
             }
