@@ -299,12 +299,13 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
 /* A bucket in shared memory that has room for one item more, by merging (sort_merge.cuh): quicker where it is few items, or many digits. It
  * goes to the same places of the output. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
-static __device__ __noinline__ void merge_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found) {
+static __device__ __noinline__ void merge_bucket(const struct split_job &job, uint32_t start, uint32_t n) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     ITEM *s_items = (ITEM *)s_memory;
-    const uint32_t n = found.n, mine = threadIdx.x * SHAPE::ROWS;
+    const ITEM *src = (const ITEM *)job.tmp;
+    const uint32_t mine = threadIdx.x * SHAPE::ROWS;
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, found.src, found.from + i);
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, src, start + i);
     __syncthreads(); /* all items */
     ITEM items[SHAPE::ROWS];
 #pragma unroll
@@ -317,7 +318,7 @@ static __device__ __noinline__ void merge_bucket(const struct split_job &job, co
     }
     __syncthreads(); /* all is in order */
     const struct item_order<KEY, ITEM> order(job);
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)found.from + i, s_items[i]);
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)start + i, s_items[i]);
 }
 
 /* ---- the kernels -------------------------------------------------------------------------------------------------------------- */

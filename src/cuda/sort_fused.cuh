@@ -6,8 +6,9 @@
  *     each CTA       scans the totals, by itself, and copies its runs to their buckets
  *
  * The totals (sort_totals.cuh) say when they are complete, and where each CTA's keys go. All CTAs decide alike, from the same totals,
- * whether the buckets fit; if not, they divide the keys of their tiles by a sample (sort_fused_sample.cuh), unless there are too many for
- * that to pay; and if that fails too, they leave the input where it is, and clear what the stable passes, queued behind, must find zeroed.
+ * whether the buckets fit; if not, they leave out bits that all keys share (sort_fused_gaps.cuh), or divide the keys of their tiles by a
+ * sample (sort_fused_sample.cuh), unless there are too many for that to pay; and if that fails too, they leave the input where it is, and
+ * clear what the stable passes, queued behind, must find zeroed.
  *
  * Cost: keys read once and written once; 6 us for 2^20 keys, where clearing, histogram and partition took 19.
  */
@@ -20,7 +21,7 @@
 struct fused_job {
     struct split_job split; /* one partition; tile_items: some rows of FUSED_THREADS */
     fused_totals *totals;
-    cell_totals *more;          /* of a second attempt */
+    struct skewed_totals *more; /* of further attempts */
     struct sort_header *stable; /* of the passes queued behind */
 };
 
@@ -196,7 +197,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
     const uint32_t nbuckets = nsampled ? nsampled : nby_value;
     for (uint32_t number = blockIdx.x; !nbuckets || number < nbuckets; number += gridDim.x) {
         const uint32_t start = nsampled ? job.header->sampled.start[number] : job.header->start[number];
-        const uint32_t end = nsampled ? job.header->sampled.end[number] : job.header->start[number + 1];
+        const uint32_t end = nsampled ? job.header->sampled.end[number] & ~BUCKET_IS_CLOSED : job.header->start[number + 1];
         bool sorted = start >= end;
         if constexpr (VALUES) {
             if (!sorted && nby_value) sorted = sort_value_bucket<KEY, SHAPE>(job, number, start, end, s_memory, s_desk);
@@ -209,9 +210,10 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);
             else if (job.cell_keys)
                 bound_items(&found, job.header->cells.bound + number, 0);
-            if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, found);
+            if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, start, end - start);
         }
         if (!nbuckets) return;
+        if (nsampled && job.header->sampled.end[number] & BUCKET_IS_CLOSED) open_bucket<KEY>(job, number);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

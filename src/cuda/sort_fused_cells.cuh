@@ -24,8 +24,9 @@
 static_assert(FUSED_THREADS == CELL_THREADS, "a thread a cell");
 
 struct fused_cells_job {
-    struct split_job split;     /* one partition; tile_items: some rows of FUSED_THREADS */
-    cell_totals *totals, *more; /* more: of a second attempt */
+    struct split_job split; /* one partition; tile_items: some rows of FUSED_THREADS */
+    cell_totals *totals;
+    struct skewed_totals *more; /* of further attempts */
     struct sort_header *stable; /* of the passes queued behind */
 };
 

@@ -15,61 +15,12 @@
 #ifndef UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
 
-#include "sort_fused_repeats.cuh"
-#include "sort_partition.cuh"
-#include "sort_sample.cuh"
-#include "sort_totals.cuh"
+#include "sort_fused_gaps.cuh"
 
-#define PARTS        FUSED_THREADS /* a thread each, as of the cells */
-#define PARTS_ASKED  (PARTS - 160) /* of cells of many keys: those of few, and frequent keys, get more */
 #define PART_IS_DONE 0x8000u       /* beside a part's number: it is not moved */
+#define PARTS_ASKED  (PARTS - 160) /* of cells of many keys: those of few, and frequent keys, get more */
 #define LONG_FILL    256           /* keys that all threads write together */
 #define RANGE_BITS   4             /* of items: those of a bucket hardly differ in more */
-
-/* Shared memory, behind the tile. */
-template <typename ITEM> struct sample_desk {
-    struct splitter_tree<ITEM, FUSED_THREADS> tree;
-    uint32_t count[PARTS], place[PARTS], base[PARTS];
-    struct cell_parts cells[FUSED_THREADS];
-    uint32_t heads[PARTS / 32], sums[2][32], turn, largest, ndone, nmoved;
-    uint16_t done_parts[PARTS / 2], done_cells[PARTS / 2];
-    uint8_t range[PARTS]; /* the top bits of the least item */
-    bool done[PARTS];
-};
-
-/* Of a launch with ROWS rows: whether it can come to this; items of the sample a thread; shared memory for a tile of so many items. The
- * more keys, the smaller the part of them that makes a frequent key too frequent for a bucket. */
-template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
-    static constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY), EVER = ROWS <= SAMPLED_MAX_ROWS;
-    static constexpr int PER = ROWS * sizeof(ITEM) > 32 && ALONE ? 2 : 1;
-
-    static __host__ __device__ __forceinline__ uint32_t tile_nbytes(uint32_t tile_items) { return tile_items * (uint32_t)sizeof(ITEM); }
-    static __host__ __device__ __forceinline__ uint32_t shared_nbytes(uint32_t tile_items) {
-        const uint32_t sample = FUSED_THREADS * PER * (uint32_t)sizeof(ITEM), numbers = tile_items * (uint32_t)sizeof(uint16_t);
-        const uint32_t repeats = ALONE ? 0 : (uint32_t)sizeof(struct repeats_desk<KEY>) + tile_items;
-        return tile_nbytes(tile_items) + (uint32_t)sizeof(struct sample_desk<ITEM>) + (sample > numbers ? sample : numbers) + repeats;
-    }
-
-    /* Of items with an index. */
-    static __device__ __forceinline__ struct repeats_desk<KEY> &repeats_of(unsigned char *s_memory, uint32_t tile_items) {
-        return *(struct repeats_desk<KEY> *)(s_memory + shared_nbytes(tile_items) - sizeof(struct repeats_desk<KEY>) - tile_items);
-    }
-};
-
-/* What all CTAs draw alike: an item from each of equal stretches of the input. */
-template <typename KEY, typename ITEM, int PER>
-static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const struct split_job &split) {
-    const struct item_order<KEY, ITEM> order(split);
-    const float stretch = (float)split.n / (float)(FUSED_THREADS * PER);
-#pragma unroll
-    for (int k = 0; k < PER; k++) {
-        const uint32_t i = k * FUSED_THREADS + threadIdx.x, random = (i + 1) * 0x9e3779b9u >> 8; /* Knuth's multiplicative hash */
-        const uint32_t at = min((uint32_t)(((float)i + (float)random * 0x1p-24f) * stretch), split.n - 1);
-        KEY image[1] = {((const KEY *)split.in)[at]}, head[1];
-        order.make_heads(head, image, at);
-        items[k] = order.item_of(head[0], image[0], at);
-    }
-}
 
 /* How thread t's cell t is divided, given the keys of all cells in s.count; false if there are not parts enough. */
 template <typename KEY, typename ITEM>
@@ -102,32 +53,6 @@ static __device__ __forceinline__ bool divide_cell(const struct split_job &split
     return true;
 }
 
-/* One CTA calls it: which parts a CTA sorts together. Thread t knows part t. Parts of more than half a bucket stay alone, others are put
- * together by where they start; if all are small, stretches can be longer. */
-template <typename ITEM>
-static __device__ void list_buckets(const struct split_job &split, uint32_t start, uint32_t total, struct sample_desk<ITEM> &s) {
-    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
-    const bool done = s.done[t];
-    if (!done) atomicMax(&s.largest, total);
-    __syncthreads(); /* the largest */
-    const uint32_t small = min(s.largest, split.bucket_max / 2), stretch = split.bucket_max - small;
-    s.place[t] = done || total > small ? 1u << 31 | t : start / stretch;
-    __syncthreads(); /* all stretches; and nobody needs the places any more */
-    const bool head = t == 0 || s.place[t] != s.place[t - 1] || s.range[t] != s.range[t - 1];
-    const bool last = t == PARTS - 1 || s.place[t] != s.place[t + 1] || s.range[t] != s.range[t + 1];
-    const uint32_t heads = __ballot_sync(~0u, head && !done);
-    if (lane == 0) s.heads[warp] = heads;
-    __syncthreads(); /* all heads */
-    const uint32_t before = sum_warp(lane < warp ? __popc(s.heads[lane]) : 0), number = before + __popc(heads & ((2u << lane) - 1)) - 1;
-    struct sampled_buckets *list = &split.header->sampled;
-    if (head && !done) list->start[number] = start;
-    if (last && !done) list->end[number] = start + total;
-    if (t == PARTS - 1) {
-        list->nbuckets = number + 1;
-        split.header->too_big = ALL_FIT;
-    }
-}
-
 /* Writes the keys of the parts that are not moved: where there are few, a warp a part. */
 template <typename KEY, typename ITEM>
 static __device__ __forceinline__ void fill_parts(const struct split_job &split, const struct sample_desk<ITEM> &s) {
@@ -140,14 +65,6 @@ static __device__ __forceinline__ void fill_parts(const struct split_job &split,
         const KEY key = order.key_of_image((KEY)s.tree.splitter[s.done_cells[i] / 2]);
         for (uint32_t k = together ? threadIdx.x : threadIdx.x % 32; k < count; k += together ? FUSED_THREADS : 32) out[k] = key;
     }
-}
-
-/* The sample, the same in all CTAs, sorted. A barrier must follow. */
-template <typename KEY, int PER, typename ITEM>
-static __device__ __forceinline__ void sort_drawn(const struct split_job &split, ITEM *s_sample) {
-    ITEM sample[PER];
-    draw_sample<KEY>(sample, split);
-    sort_sample<FUSED_THREADS>(sample, s_sample);
 }
 
 /* Its tree, of what the mask leaves of it. A barrier must follow. */
@@ -238,7 +155,7 @@ static __device__ __forceinline__ void bring_into_runs(struct packed_ranks<ROWS>
 /* All threads of all CTAs call it, whose tile of `count` items lies in s_memory, in any order. False if this does not help either: then
  * nothing has been moved. A call of its own, so that what it needs does not burden the kernel that it is rarely called by. */
 template <typename KEY, typename ITEM, int ROWS>
-static __device__ __noinline__ bool split_by_sample(const struct split_job &split, cell_totals *totals, uint32_t count,
+static __device__ __noinline__ bool split_by_sample(const struct split_job &split, struct skewed_totals *more, uint32_t count,
                                                     unsigned char *s_memory) {
     typedef struct sample_shape<KEY, ITEM, ROWS> SHAPE;
     ITEM *s_tile = (ITEM *)s_memory;
@@ -246,6 +163,14 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     uint16_t *s_numbers = (uint16_t *)(&s + 1); /* each item's cell, then its part: where the sample was */
     struct repeats_desk<KEY> &repeats = SHAPE::repeats_of(s_memory, split.tile_items); /* not there of keys alone */
     const uint32_t t = threadIdx.x, rows = split.tile_items / FUSED_THREADS;
+    ITEM sample[SHAPE::PER];
+    draw_sample<KEY>(sample, split);
+    if (plan_gaps<SHAPE::PER, KEY>(split, sample, s)) {
+        if (split_closed<KEY>(split, &more->closed, s_tile, count, s, s_numbers)) return true;
+        draw_sample<KEY>(sample, split); /* rather than keep it all the while */
+        __syncthreads();                 /* nobody needs the desk any more */
+    }
+    cell_totals *totals = &more->sampled;
     if constexpr (!SHAPE::ALONE) {
         for (uint32_t i = t; i < split.tile_items; i += FUSED_THREADS) repeats.at()[i] = REPEATS_MAX;
         if (t <= REPEATS_MAX) repeats.base[t] = 0;
@@ -258,7 +183,7 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
         s.largest = s.ndone = 0;
     }
     ITEM *s_sample = (ITEM *)(&s + 1), mask = (ITEM) ~(ITEM)0; /* what of an item tells its cell: if keys repeat often, these */
-    sort_drawn<KEY, SHAPE::PER>(split, s_sample);
+    sort_sample<FUSED_THREADS>(sample, s_sample);
     __syncthreads(); /* the sample is sorted */
     if constexpr (!SHAPE::ALONE) {
         const struct sampled_keys keys(split, s_sample);
@@ -306,7 +231,7 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     const bool fits = !__syncthreads_or(total > split.bucket_max && !s.done[t]); /* also: the tile is in runs, and each has its place */
     if (blockIdx.x == 0) totals->hand_over(s.turn);
     if (!fits) return false;
-    if (blockIdx.x == 0) list_buckets(split, start, total, s); /* after what it has announced in sort_fused.cuh */
+    if (blockIdx.x == 0) list_buckets(split, start, total, s, NULL); /* after what it has announced in sort_fused.cuh */
     ITEM *dst = (ITEM *)split.tmp;
 #pragma unroll 4
     for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) put_item<!SHAPE::ALONE>(split, dst, s.base[s_numbers[i]] + i, s_tile[i]);

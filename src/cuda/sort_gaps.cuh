@@ -6,7 +6,8 @@
  * Of 64-bit keys of which every third bit varies each of the eight digits has two or three bits that do, and takes a pass; closed up they
  * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them (sort_split.cuh, sort_fused.cuh),
  * each CTA says which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. Only
- * of keys alone: passes that move values would be slower for it, whatever the keys.
+ * of keys alone: passes that move values would be slower for it, whatever the keys. Up to 2^20 are rather split by closed images:
+ * sort_fused_gaps.cuh.
  *
  * Bits are moved by powers of two: each step moves those down whose distance has that bit, from the lowest on; opening goes the other way.
  * Cost: a read of the keys, if the sample promises fewer passes; three operations a step and key to close, two to open; six steps at most.
@@ -37,9 +38,11 @@ static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_
     return (uint64_t)or_of_warp((uint32_t)(word >> 32)) << 32 | or_of_warp((uint32_t)word);
 }
 
+static __device__ __forceinline__ uint32_t count_bits(uint64_t bits) { return (uint32_t)__popcll((long long)bits); }
+
 /* Digits that closing up would leave; and how many fewer than there are now that is. */
 static __device__ __forceinline__ uint32_t closed_digits(uint64_t varying) {
-    return ((uint32_t)__popcll((long long)varying) + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
+    return (count_bits(varying) + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
 }
 static __device__ __forceinline__ uint32_t digits_saved(uint64_t varying) {
     uint32_t ndigits = 0;
@@ -68,7 +71,7 @@ template <typename KEY, typename JOB> static __device__ __forceinline__ bool loo
     const KEY first = order.image(keys[0]);
     KEY varying = order.image(sampled_key(keys, job.n)) ^ first;
     const uint64_t sampled = or_of_threads(varying, s_seen);
-    const bool few = __popcll((long long)sampled) < 32 && 1u << __popcll((long long)sampled) <= job.most_values;
+    const bool few = count_bits(sampled) < 32 && 1u << count_bits(sampled) <= job.most_values;
     const bool pays = !few && digits_saved(sampled) >= (job.levels_first ? closed_digits(sampled) : 1);
     if (threadIdx.x == 0 && blockIdx.x == 0) job.seen->nctas = pays ? gridDim.x : 0;
     if (!pays) return false;
@@ -83,7 +86,7 @@ template <typename KEY, typename JOB> static __device__ __forceinline__ bool loo
 
 /* One thread calls it: how images are closed up in which these bits vary; image: of any key. */
 template <typename KEY> static __device__ void plan_closing(struct bit_gaps &gaps, KEY varying, KEY image) {
-    const uint32_t nbits = (uint32_t)__popcll((long long)(uint64_t)varying);
+    const uint32_t nbits = count_bits(varying);
     gaps.ndigits = closed_digits(varying);
     gaps.varying = varying;
     gaps.shared = image & ~varying;
@@ -108,6 +111,20 @@ template <typename KEY> static __device__ void plan_closing(struct bit_gaps &gap
 
 static constexpr __device__ int closing_steps(size_t key_nbytes) { return key_nbytes == 8 ? 6 : 5; }
 
+template <int N, typename KEY> static __device__ __forceinline__ void close_images(const struct bit_gaps &gaps, KEY (&images)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++) images[i] &= (KEY)gaps.varying;
+#pragma unroll
+    for (int step = 0; step < closing_steps(sizeof(KEY)); step++) {
+        const KEY which = (KEY)gaps.moved[step];
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const KEY moved = images[i] & which;
+            images[i] = (images[i] ^ moved) | moved >> (1u << step);
+        }
+    }
+}
+
 /* The image that a closed one is of. */
 template <typename KEY> static __device__ __forceinline__ KEY open_image(const struct bit_gaps &gaps, KEY image) {
 #pragma unroll
@@ -130,23 +147,10 @@ template <typename KEY> struct closed_order {
         : order(order_), s_gaps(gaps), reads_closed(closed && live > 0), closes(closed && live == 0),
           opens(closed && live == gaps.ndigits - 1), writes_closed(closed && live < gaps.ndigits - 1) {}
 
-    template <int N> __device__ __forceinline__ void close(KEY (&images)[N]) const {
-#pragma unroll
-        for (int i = 0; i < N; i++) images[i] &= (KEY)s_gaps.varying;
-#pragma unroll
-        for (int step = 0; step < closing_steps(sizeof(KEY)); step++) {
-            const KEY which = (KEY)s_gaps.moved[step];
-#pragma unroll
-            for (int i = 0; i < N; i++) {
-                const KEY moved = images[i] & which;
-                images[i] = (images[i] ^ moved) | moved >> (1u << step);
-            }
-        }
-    }
     template <int N> __device__ __forceinline__ void make_images(KEY (&keys)[N]) const {
         if (reads_closed) return;
         order.make_images(keys);
-        if (closes) close(keys);
+        if (closes) close_images(s_gaps, keys);
     }
     __device__ __forceinline__ KEY key_of_image(KEY image) const { return order.key_of_image(open_image(s_gaps, image)); }
 };

@@ -33,9 +33,11 @@
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
 /* Device memory: the buckets that sort_fused_sample.cuh has made; 0: it has made none. */
+#define BUCKET_IS_CLOSED (1u << 31) /* beside its end: its images are closed up (sort_fused_gaps.cuh), as `gaps` says */
 struct sampled_buckets {
     uint32_t nbuckets;
     uint32_t start[FUSED_THREADS], end[FUSED_THREADS];
+    __align__(16) struct bit_gaps gaps;
 };
 
 /* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */

@@ -332,14 +332,14 @@ static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_
     const uint32_t tile = (uint32_t)(split->tile_items * sizeof(ITEM));
     fused_totals *totals = (fused_totals *)((char *)queue->control + CUDA_CONTROL_FUSED);
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
-    cell_totals *of_sample = (cell_totals *)((char *)queue->control + CUDA_CONTROL_SAMPLE);
+    struct skewed_totals *more = (struct skewed_totals *)((char *)queue->control + CUDA_CONTROL_SKEWED);
     const bool sampled = sample_shape<KEY, ITEM, ROWS>::EVER && split->n <= SAMPLED_MAX;
     const uint32_t shared = sampled ? sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items) : tile;
     if (split->cell_keys) {
-        const struct fused_cells_job job = {*split, of_cells, of_sample, stable};
+        const struct fused_cells_job job = {*split, of_cells, more, stable};
         return launch_resident(queue, split_fused_cells<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, shared, job);
     }
-    const struct fused_job job = {*split, totals, of_sample, stable};
+    const struct fused_job job = {*split, totals, more, stable};
     return launch_resident(queue, split_fused<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, shared, job);
 }
 

@@ -36,28 +36,35 @@ template <uint32_t N> struct two_sets_of_totals {
 typedef struct two_sets_of_totals<FUSED_DIGITS> fused_totals;
 typedef struct two_sets_of_totals<2 * FUSED_THREADS> cell_totals;
 
-static_assert(sizeof(fused_totals) <= CUDA_CONTROL_FUSED_NBYTES && sizeof(cell_totals) <= CUDA_CONTROL_CELLS_NBYTES,
+/* Of what does not fit that way: by the bits that vary (sort_fused_gaps.cuh), and by a sample. */
+struct skewed_totals {
+    struct two_sets_of_totals<FUSED_THREADS> closed;
+    cell_totals sampled;
+};
+
+static_assert(sizeof(fused_totals) <= CUDA_CONTROL_FUSED_NBYTES && sizeof(cell_totals) <= CUDA_CONTROL_CELLS_NBYTES &&
+                  sizeof(struct skewed_totals) <= CUDA_CONTROL_SKEWED_NBYTES,
               "the totals have a place in control memory");
 
-/* Waits until the totals of all digits add up to n. Thread t owns digit t: *total is its total; returns where it starts. All threads call
- * it. */
+/* Waits until the totals of all digits add up to n. Thread t owns digit t: *total is its total, of which these bits count; returns where it
+ * starts. All threads call it. */
 static __device__ __forceinline__ uint32_t await_totals(uint32_t *total, const uint32_t *my_total, bool mine, uint32_t n,
-                                                        uint32_t (&s_sums)[2][32]) {
+                                                        uint32_t (&s_sums)[2][32], uint32_t bits = ~0u) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (uint32_t round = 0;; round ^= 1) { /* the sums of two rounds, so that one barrier a round is enough */
         *total = mine ? load_relaxed(my_total) : 0;
-        const uint32_t warp_sum = sum_warp(*total);
+        const uint32_t count = *total & bits, warp_sum = sum_warp(count);
         if (lane == 0) s_sums[round][warp] = warp_sum;
         __syncthreads(); /* the sums of this round */
         const uint32_t of_lane = s_sums[round][lane];
         if (sum_warp(of_lane) != n) continue;
-        uint32_t inclusive = *total;
+        uint32_t inclusive = count;
 #pragma unroll
         for (uint32_t distance = 1; distance < 32; distance *= 2) {
             const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
             if (lane >= distance) inclusive += other;
         }
-        return inclusive - *total + sum_warp(lane < warp ? of_lane : 0);
+        return inclusive - count + sum_warp(lane < warp ? of_lane : 0);
     }
 }
 

@@ -106,6 +106,8 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         return rng_below(&rng, 16) ? x : some;
     case MISFIT:
         return i == n / 3 ? x : masked_key(SPARSE, x, nbits);
+    case MISFITS:
+        return rng_below(&rng, 500) ? masked_key(SPARSE, x, nbits) : x;
     default:
         return distribution >= PROPORTION ? float_key(distribution, nbits, i) & all : masked_key(distribution, x, nbits);
     }

@@ -26,6 +26,7 @@ enum distribution {
     HALVED,   /* four bits below the top eight are zero, so that buckets are 16 times what is expected */
     SPARSE,   /* every third bit */
     MISFIT,   /* the same, but for one key */
+    MISFITS,  /* or for one in 500 */
     /* Bits of floats; of keys of one or two bytes, the lowest of them. */
     PROPORTION, /* in [0, 1) */
     BELL,       /* nearly normal, of both signs */

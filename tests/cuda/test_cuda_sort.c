@@ -80,21 +80,21 @@ static void test_samples(void) {
     }
 }
 
-/* Keys of which some bits do not vary: what fits the multiprocessors and what does not, and more than that; and if a sample misses a bit.
+/* Keys of which some bits do not vary: what fits the multiprocessors and what does not, and more than that; and if a sample misses bits.
  */
 static void test_gaps(void) {
-    static const enum distribution distributions[] = {SPARSE, MISFIT, HIGH_SHARED, MIDDLE_SHARED, HALVED};
+    static const enum distribution distributions[] = {SPARSE, MISFIT, MISFITS, HIGH_SHARED, MIDDLE_SHARED, HALVED};
     static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_I32, UPSWEEP_F64, UPSWEEP_U64, UPSWEEP_F32};
     static const uint64_t sizes[] = {16385, 70001, (1 << 20) + 1, (1 << 21) + 77, (1 << 22) + 9, 9 << 20};
-    for (unsigned i = 0; i < (quick() ? 2 : 6) * 5 * 3; i++) {
+    for (unsigned i = 0; i < (quick() ? 2 : 6) * 6 * 3; i++) {
         for (unsigned t = i % 2; t < 6; t += 2) {
-            struct sort_case c = {.form = (enum form)(i % 3), .type = types[t], .n = sizes[i / 15], .key_nbytes = elem_size(types[t])};
+            struct sort_case c = {.form = (enum form)(i % 3), .type = types[t], .n = sizes[i / 18], .key_nbytes = elem_size(types[t])};
             c.value_nbytes = c.form == KEYS ? 0 : 4;
             c.order.descending = i / 3 % 2;
             c.keys_in_place = c.form <= PAIRS && (i + t) % 3 == 0;
             c.values_in_place = c.form == PAIRS && (i + t) % 4 == 0;
             c.shift = i % 5;
-            test_case(c, distributions[i / 3 % 5]);
+            test_case(c, distributions[i / 3 % 6]);
         }
     }
 }

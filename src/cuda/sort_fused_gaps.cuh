@@ -1,0 +1,177 @@
+/* sort_fused_gaps.cuh: when buckets by the top bits of the keys are too big for sort_fused.cuh, since some of these bits do not vary:
+ * buckets by the top ones of those that do, in the same launch.
+ *
+ *     each CTA       asks a sample, the same in all: which bits vary, and would buckets by the first of these fit?
+ *                    closes its images up (sort_gaps.cuh), counts them by their top bits, adds to totals
+ *     waits          until the totals add up to n: now it is known whether all buckets fit
+ *     each CTA       copies its items to them, part by part, closed up
+ *     each bucket    is sorted as if closed images were images, and then opened
+ *
+ * A stray is a key with another value of a bit that the sample says all share. It is counted with its neighbours, and the items of its part
+ * are not closed up: so strays, if they are few, cost little. If some bucket is too big nothing is moved. The buckets are announced as if a
+ * sample had made them: so what sorts buckets has nothing to ask where keys have no gaps. The tile is not moved, but put in order by the
+ * items' numbers, and what is known of an item is found out anew each time: with more than a few registers the kernels would need a stack,
+ * which makes them slower for all keys, though this is not run for most.
+ * Cost: 10 us more for 2^16 keys than for such as fit at once, 27 for 2^20. */
+#ifndef UPSWEEP_CUDA_SORT_FUSED_GAPS_CUH
+#define UPSWEEP_CUDA_SORT_FUSED_GAPS_CUH
+
+#include "sort_fused_parts.cuh"
+#include "sort_item.cuh"
+
+#define CLOSED_MORE_BITS 1          /* than if the top bits were even: they may be less so, and small buckets are put together again */
+#define STRAYS           (1u << 24) /* in a total: a CTA with strays */
+static_assert(STRAYS > SAMPLED_MAX && FUSED_MAX_BITS + CLOSED_MORE_BITS <= PART_BITS, "they do not mix, and all parts have numbers");
+
+/* Bits of an item below its image. */
+template <typename KEY, typename ITEM> static constexpr __device__ uint32_t below_image() { return (sizeof(ITEM) - sizeof(KEY)) * 8; }
+
+template <typename KEY> static __device__ __forceinline__ bool is_stray(const struct bit_gaps &gaps, KEY image) {
+    return (image & ~(KEY)gaps.varying) != (KEY)gaps.shared;
+}
+
+/* The top bits of closed images: a part. */
+template <typename KEY> struct closed_parts {
+    const struct bit_gaps &gaps;
+    const uint32_t shift;
+
+    __device__ __forceinline__ closed_parts(const struct split_job &split, const struct bit_gaps &gaps_)
+        : gaps(gaps_), shift(count_bits(gaps_.varying) - min(count_bits(gaps_.varying), split.fine_bits + CLOSED_MORE_BITS)) {}
+
+    /* A stray counts as the nearest image that is none and on the same side of all others. */
+    __device__ __forceinline__ KEY close(KEY image) const {
+        KEY closed[1] = {image};
+        if (is_stray(gaps, image)) {
+            const uint64_t strange = (image ^ (KEY)gaps.shared) & ~(KEY)gaps.varying, below = ~0ull >> __clzll((long long)strange);
+            closed[0] = (image & strange) > below / 2 ? image | (KEY)below : image & ~(KEY)below;
+        }
+        close_images(gaps, closed);
+        return closed[0];
+    }
+    __device__ __forceinline__ uint32_t of(KEY image) const { return (uint32_t)(close(image) >> shift); }
+};
+
+/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even; three standard deviations are
+ * for chance. The counters are zero, and will be again, behind a barrier. All threads of all CTAs call it, and agree. */
+template <int PER, typename KEY, typename ITEM>
+static __device__ __forceinline__ bool parts_may_fit(const struct split_job &split, const ITEM (&sample)[PER],
+                                                     const struct closed_parts<KEY> &parts, struct sample_desk<ITEM> &s) {
+#pragma unroll
+    for (int k = 0; k < PER; k++) atomicAdd(&s.count[parts.of((KEY)(sample[k] >> below_image<KEY, ITEM>()))], 1);
+    __syncthreads(); /* all counts */
+    const float most = (float)(FUSED_THREADS * PER) * (float)split.bucket_max / (float)split.n, count = (float)s.count[threadIdx.x];
+    s.count[threadIdx.x] = 0;
+    return !__syncthreads_or(count > most + 3 * sqrtf(most));
+}
+
+/* May it help to leave out the bits that are the same in a sample? Then so many are that it changes the buckets, and by the first of the
+ * others these are even. Then the plan is left at the desk, and counters that are zero. All threads of all CTAs call it, and agree. */
+template <int PER, typename KEY, typename ITEM>
+static __device__ __forceinline__ bool plan_gaps(const struct split_job &split, const ITEM (&sample)[PER], struct sample_desk<ITEM> &s) {
+    if (split.cell_keys || gridDim.x > UINT32_MAX / STRAYS) return false; /* floats are spread otherwise */
+    if (sizeof(ITEM) > sizeof(KEY) && split.bits.sorted_by != ~0u) return false;
+    KEY ones = 0, zeros = 0;
+#pragma unroll
+    for (int k = 0; k < PER; k++) {
+        const KEY image = (KEY)(sample[k] >> below_image<KEY, ITEM>());
+        ones |= image;
+        zeros |= ~image;
+    }
+    const KEY varying = (KEY)(or_of_threads(ones, s.seen[0]) & or_of_threads(zeros, s.seen[1]));
+    const uint32_t nbits = count_bits(varying);
+    if (nbits > sizeof(KEY) * 6 || nbits < split.fine_bits) return false;
+    s.count[threadIdx.x] = 0;
+    if (threadIdx.x == 0) plan_closing<KEY>(s.gaps, varying, ones);
+    __syncthreads(); /* the plan, and zeroes before counts */
+    return parts_may_fit(split, sample, closed_parts<KEY>(split, s.gaps), s);
+}
+
+/* Counts the tile by parts. A part with strays is marked. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ void count_closed(const struct closed_parts<KEY> &parts, const ITEM *s_tile, uint32_t count,
+                                                    struct sample_desk<ITEM> &s) {
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < count; i += FUSED_THREADS) {
+        const KEY image = (KEY)(s_tile[i] >> below_image<KEY, ITEM>());
+        const uint32_t number = parts.of(image);
+        if (is_stray(parts.gaps, image)) atomicOr(&s.heads[number / 32], 1u << number % 32);
+        atomicAdd(&s.count[number], 1);
+    }
+}
+
+/* Notes which items of the tile are the first part, which the second, and so on. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ void order_by_part(const struct closed_parts<KEY> &parts, const ITEM *s_tile, uint32_t count,
+                                                     struct sample_desk<ITEM> &s, uint16_t *s_order) {
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < count; i += FUSED_THREADS)
+        s_order[atomicAdd(&s.place[parts.of((KEY)(s_tile[i] >> below_image<KEY, ITEM>()))], 1)] = (uint16_t)i;
+}
+
+/* Copies the items to where their parts are, closed up but for parts with strays, which are marked. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ void copy_closed(const struct split_job &split, const struct closed_parts<KEY> &parts, const ITEM *s_tile,
+                                                   uint32_t count, const struct sample_desk<ITEM> &s, const uint16_t *s_order) {
+    constexpr uint32_t BELOW = below_image<KEY, ITEM>();
+    ITEM *dst = (ITEM *)split.tmp;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < count; i += FUSED_THREADS) {
+        const ITEM item = s_tile[s_order[i]];
+        const KEY closed = parts.close((KEY)(item >> BELOW));
+        const uint32_t number = (uint32_t)(closed >> parts.shift);
+        const ITEM moved = s.range[number] ? item : (ITEM)((ITEM)closed << BELOW | (item & (((ITEM)1 << BELOW) - 1)));
+        put_item<(BELOW > 0)>(split, dst, s.base[number] + i, moved);
+    }
+}
+
+/* All threads of all CTAs call it, whose tile of `count` items is in any order, behind plan_gaps(). False if this does not help: then
+ * nothing has been moved. A total is of keys, and above these of CTAs that have strays among them. */
+template <typename KEY, typename ITEM, typename TOTALS>
+static __device__ __forceinline__ bool split_closed(const struct split_job &split, TOTALS *totals, const ITEM *s_tile, uint32_t count,
+                                                    struct sample_desk<ITEM> &s, uint16_t *s_order) {
+    const struct closed_parts<KEY> parts(split, s.gaps);
+    const uint32_t t = threadIdx.x;
+    s.done[t] = false;
+    if (t < PARTS / 32) s.heads[t] = 0; /* a bit for each part with strays */
+    if (t == 0) {
+        s.turn = totals->turn;
+        s.largest = 0;
+    }
+    __syncthreads(); /* zeroes before marks; and whoever adds to the totals has read the turn */
+    count_closed(parts, s_tile, count, s);
+    __syncthreads(); /* all counts */
+    const uint32_t here = s.count[t], marked = s.heads[t / 32] >> t % 32 & 1 ? here + STRAYS : here;
+    const uint32_t before = here ? atomicAdd(totals->of(s.turn, t), marked) % STRAYS : 0, place = scan_threads(here, s.sums[0]);
+    s.place[t] = place;
+    s.base[t] = before - place;
+    __syncthreads(); /* all places; s.sums may be used again */
+    order_by_part(parts, s_tile, count, s, s_order);
+    uint32_t total;
+    s.base[t] += await_totals(&total, totals->of(s.turn, t), true, split.n, s.sums, STRAYS - 1);
+    const uint32_t start = s.base[t] - before + place;
+    s.range[t] = total >= STRAYS;
+    total %= STRAYS;
+    const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in order, and each part has its place */
+    if (blockIdx.x == 0) totals->hand_over(s.turn);
+    if (!fits) return false;
+    if (blockIdx.x == 0) list_buckets(split, start, total, s, &s.gaps); /* after what it has announced in sort_fused.cuh */
+    copy_closed(split, parts, s_tile, count, s, s_order);
+    return true;
+}
+
+/* Opens the keys of bucket `number`, which was closed up; it has been sorted as if its closed images were images. All threads call it. A
+ * call, so the code for other buckets is as if there were none. */
+template <typename KEY> static __device__ __noinline__ void open_bucket(const struct split_job &job, uint32_t number) {
+    const struct sampled_buckets &sampled = job.header->sampled;
+    const struct bit_gaps gaps = sampled.gaps;
+    const struct key_order<KEY> order(job);
+    const uint32_t end = sampled.end[number] & ~BUCKET_IS_CLOSED;
+    KEY *keys = (KEY *)job.out;
+    if (!keys) return; /* only the indices are wanted */
+    __syncthreads();   /* all keys are written */
+#pragma unroll 4
+    for (uint32_t i = sampled.start[number] + threadIdx.x; i < end; i += blockDim.x)
+        keys[i] = order.key_of_image(open_image<KEY>(gaps, order.image(keys[i])));
+}
+
+#endif

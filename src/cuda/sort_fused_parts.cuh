@@ -1,0 +1,89 @@
+/* sort_fused_parts.cuh: parts by which keys are divided where their top bits are not for it (sort_fused_gaps.cuh, sort_fused_sample.cuh):
+ * the sample that says which, where a CTA keeps what it knows of them, and how neighbours are put together to buckets. */
+#ifndef UPSWEEP_CUDA_SORT_FUSED_PARTS_CUH
+#define UPSWEEP_CUDA_SORT_FUSED_PARTS_CUH
+
+#include "sort_fused_repeats.cuh"
+#include "sort_partition.cuh"
+#include "sort_sample.cuh"
+#include "sort_totals.cuh"
+
+#define PARTS     FUSED_THREADS /* a thread each, as of the cells */
+#define PART_BITS 10
+
+/* Shared memory, behind the tile; behind it each item's number. */
+template <typename ITEM> struct sample_desk {
+    struct splitter_tree<ITEM, FUSED_THREADS> tree;
+    uint32_t count[PARTS], place[PARTS], base[PARTS];
+    struct cell_parts cells[FUSED_THREADS];
+    uint32_t heads[PARTS / 32], sums[2][32], turn, largest, ndone, nmoved;
+    uint16_t done_parts[PARTS / 2], done_cells[PARTS / 2];
+    uint8_t range[PARTS]; /* parts of a bucket have the same here: the top bits of the least item; or whether there are strays */
+    bool done[PARTS];
+    uint64_t seen[2][32]; /* this and what follows: sort_fused_gaps.cuh */
+    struct bit_gaps gaps;
+};
+
+/* Of a launch with ROWS rows: whether it can come to this; items of the sample a thread; shared memory for a tile of so many items. The
+ * more keys, the smaller the part of them that makes a frequent key too frequent for a bucket. */
+template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
+    static constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY), EVER = ROWS <= SAMPLED_MAX_ROWS;
+    static constexpr int PER = ROWS * sizeof(ITEM) > 32 && ALONE ? 2 : 1;
+
+    static __host__ __device__ __forceinline__ uint32_t tile_nbytes(uint32_t tile_items) { return tile_items * (uint32_t)sizeof(ITEM); }
+    static __host__ __device__ __forceinline__ uint32_t shared_nbytes(uint32_t tile_items) {
+        const uint32_t sample = FUSED_THREADS * PER * (uint32_t)sizeof(ITEM), numbers = tile_items * (uint32_t)sizeof(uint16_t);
+        const uint32_t repeats = ALONE ? 0 : (uint32_t)sizeof(struct repeats_desk<KEY>) + tile_items;
+        return tile_nbytes(tile_items) + (uint32_t)sizeof(struct sample_desk<ITEM>) + (sample > numbers ? sample : numbers) + repeats;
+    }
+
+    /* Of items with an index. */
+    static __device__ __forceinline__ struct repeats_desk<KEY> &repeats_of(unsigned char *s_memory, uint32_t tile_items) {
+        return *(struct repeats_desk<KEY> *)(s_memory + shared_nbytes(tile_items) - sizeof(struct repeats_desk<KEY>) - tile_items);
+    }
+};
+
+/* What all CTAs draw alike: an item from each of equal stretches of the input. */
+template <typename KEY, typename ITEM, int PER>
+static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const struct split_job &split) {
+    const struct item_order<KEY, ITEM> order(split);
+    const float stretch = (float)split.n / (float)(FUSED_THREADS * PER);
+#pragma unroll
+    for (int k = 0; k < PER; k++) {
+        const uint32_t i = k * FUSED_THREADS + threadIdx.x, random = (i + 1) * 0x9e3779b9u >> 8; /* Knuth's multiplicative hash */
+        const uint32_t at = min((uint32_t)(((float)i + (float)random * 0x1p-24f) * stretch), split.n - 1);
+        KEY image[1] = {((const KEY *)split.in)[at]}, head[1];
+        order.make_heads(head, image, at);
+        items[k] = order.item_of(head[0], image[0], at);
+    }
+}
+
+/* One CTA calls it: which parts a CTA sorts together. Thread t knows part t. Parts of more than half a bucket stay alone, others are put
+ * together by where they start; if all are small, stretches can be longer. gaps: NULL, or how the images are closed up. */
+template <typename ITEM>
+static __device__ void list_buckets(const struct split_job &split, uint32_t start, uint32_t total, struct sample_desk<ITEM> &s,
+                                    const struct bit_gaps *gaps) {
+    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const bool done = s.done[t];
+    if (!done) atomicMax(&s.largest, total);
+    __syncthreads(); /* the largest */
+    const uint32_t small = min(s.largest, split.bucket_max / 2), stretch = split.bucket_max - small;
+    s.place[t] = done || total > small ? 1u << 31 | t : start / stretch;
+    __syncthreads(); /* all stretches; and nobody needs the places any more */
+    const bool head = t == 0 || s.place[t] != s.place[t - 1] || s.range[t] != s.range[t - 1];
+    const bool last = t == PARTS - 1 || s.place[t] != s.place[t + 1] || s.range[t] != s.range[t + 1];
+    const uint32_t heads = __ballot_sync(~0u, head && !done);
+    if (lane == 0) s.heads[warp] = heads;
+    __syncthreads(); /* all heads */
+    const uint32_t before = sum_warp(lane < warp ? __popc(s.heads[lane]) : 0), number = before + __popc(heads & ((2u << lane) - 1)) - 1;
+    struct sampled_buckets *list = &split.header->sampled;
+    if (head && !done) list->start[number] = start;
+    if (last && !done) list->end[number] = (start + total) | (gaps && s.range[t] == 0 ? BUCKET_IS_CLOSED : 0);
+    if (t == PARTS - 1) {
+        list->nbuckets = number + 1;
+        if (gaps) list->gaps = *gaps;
+        split.header->too_big = ALL_FIT;
+    }
+}
+
+#endif
