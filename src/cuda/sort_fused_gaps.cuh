@@ -51,8 +51,8 @@ template <typename KEY> struct closed_parts {
     __device__ __forceinline__ uint32_t of(KEY image) const { return (uint32_t)(close(image) >> shift); }
 };
 
-/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even; three standard deviations are
- * for chance. The counters are zero, and will be again, behind a barrier. All threads of all CTAs call it, and agree. */
+/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even; two and a half standard
+ * deviations are for chance. The counters are zero, and will be again, behind a barrier. All threads of all CTAs call it, and agree. */
 template <int PER, typename KEY, typename ITEM>
 static __device__ __forceinline__ bool parts_may_fit(const struct split_job &split, const ITEM (&sample)[PER],
                                                      const struct closed_parts<KEY> &parts, struct sample_desk<ITEM> &s) {
@@ -61,7 +61,7 @@ static __device__ __forceinline__ bool parts_may_fit(const struct split_job &spl
     __syncthreads(); /* all counts */
     const float most = (float)(FUSED_THREADS * PER) * (float)split.bucket_max / (float)split.n, count = (float)s.count[threadIdx.x];
     s.count[threadIdx.x] = 0;
-    return !__syncthreads_or(count > most + 3 * sqrtf(most));
+    return !__syncthreads_or(count > most + 2.5f * sqrtf(most));
 }
 
 /* May it help to leave out the bits that are the same in a sample? Then so many are that it changes the buckets, and by the first of the

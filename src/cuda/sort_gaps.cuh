@@ -84,18 +84,22 @@ template <typename KEY, typename JOB> static __device__ __forceinline__ bool loo
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
-/* One thread calls it: how images are closed up in which these bits vary; image: of any key. */
-template <typename KEY> static __device__ void plan_closing(struct bit_gaps &gaps, KEY varying, KEY image) {
+/* One thread calls it: which digits closed images have. */
+static __device__ void plan_digits(struct bit_gaps &gaps, uint64_t varying) {
     const uint32_t nbits = count_bits(varying);
     gaps.ndigits = closed_digits(varying);
-    gaps.varying = varying;
-    gaps.shared = image & ~varying;
     for (uint32_t digit = 0; digit < SORT_MAX_PASSES; digit++) {
         const uint32_t lo = digit < gaps.ndigits ? nbits * digit / gaps.ndigits : 0;
         const uint32_t hi = digit < gaps.ndigits ? nbits * (digit + 1) / gaps.ndigits : 0;
         gaps.shift[digit] = lo;
         gaps.mask[digit] = (1u << (hi - lo)) - 1;
     }
+}
+
+/* One thread calls it: how images are closed up in which these bits vary; image: of any key. */
+template <typename KEY> static __device__ void plan_closing(struct bit_gaps &gaps, KEY varying, KEY image) {
+    gaps.varying = varying;
+    gaps.shared = image & ~varying;
     KEY left = varying, gap = (KEY)(~varying << 1); /* bits where they are by now; below which there is a gap, of those not moved yet */
     for (uint32_t step = 0; 1u << step < sizeof(KEY) * 8; step++) {
         KEY odd = gap; /* bits with an odd number of those below, themselves included */

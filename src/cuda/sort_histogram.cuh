@@ -107,6 +107,7 @@ template <typename KEY> static __device__ __forceinline__ bool find_gaps(const s
     const uint64_t varying = or_of_threads(threadIdx.x < job.seen->nctas ? job.seen->of_cta[threadIdx.x] : 0, s_seen);
     if (digits_saved(varying) == 0) return false;
     if (threadIdx.x == 0) {
+        plan_digits(s_gaps, varying);
         plan_closing<KEY>(s_gaps, (KEY)varying, key_order<KEY>(job).image(*(const KEY *)job.keys_in));
         if (blockIdx.x == 0) job.header->gaps = s_gaps;
     }
