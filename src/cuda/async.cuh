@@ -80,17 +80,38 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
     } while (!done);
 }
 
+/* When the L2 cache is to give up what a copy brings there: as always, or first, or last of all. */
+enum class Evict { AS_ALWAYS, FIRST, LAST };
+
+static __device__ __forceinline__ uint64_t cache_policy(Evict when) {
+    uint64_t first, last;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(first));
+    asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(last));
+    return when == Evict::FIRST ? first : last;
+}
+
 /* Starts copying nbytes (a multiple of 16, both ends aligned to 16) to shared memory; reports to the barrier. */
-static __device__ __forceinline__ void bulk_load(void *s_dst, const void *src, unsigned nbytes, uint64_t *barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(s_dst)),
-                 "l"(src), "r"(nbytes), "r"(shared_address(barrier))
-                 : "memory");
+static __device__ __forceinline__ void bulk_load(void *s_dst, const void *src, unsigned nbytes, uint64_t *barrier, Evict when) {
+    if (when == Evict::AS_ALWAYS)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(s_dst)),
+                     "l"(src), "r"(nbytes), "r"(shared_address(barrier))
+                     : "memory");
+    else
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
+                         shared_address(s_dst)),
+                     "l"(src), "r"(nbytes), "r"(shared_address(barrier)), "l"(cache_policy(when))
+                     : "memory");
 }
 
 /* Starts copying nbytes (as above) from shared memory to global memory. */
-static __device__ __forceinline__ void bulk_store(void *dst, const void *s_src, unsigned nbytes) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dst), "r"(shared_address(s_src)), "r"(nbytes)
-                 : "memory");
+static __device__ __forceinline__ void bulk_store(void *dst, const void *s_src, unsigned nbytes, Evict when) {
+    if (when == Evict::AS_ALWAYS)
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dst), "r"(shared_address(s_src)), "r"(nbytes)
+                     : "memory");
+    else
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(dst),
+                     "r"(shared_address(s_src)), "r"(nbytes), "l"(cache_policy(when))
+                     : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 

@@ -24,12 +24,11 @@ template <int VEC> static __device__ __forceinline__ uint32_t input_bits(uint64_
 }
 
 /* How many of in [n] this thread, one of `step`, counts as kept: its warp takes ROWS rows side by side, and goes on as many as all warps
- * take. From the end to the start: the pass that follows begins at the start, and finds there what has been read last still in the L2
- * cache.
- */
+ * take. From the end to the start: the pass that follows begins at the start, and finds there what has been read last, [nagain], still in
+ * the L2 cache. */
 template <int ROWS, class T>
-static __device__ __forceinline__ unsigned long long count_share(const Keep<T> &keep, const T *in, uint64_t n, bool aligned,
-                                                                 uint64_t thread, uint64_t step) {
+static __device__ __forceinline__ unsigned long long count_share(const Keep<T> &keep, const T *in, uint64_t n, uint64_t nagain,
+                                                                 bool aligned, uint64_t thread, uint64_t step) {
     constexpr unsigned VEC = 16 / sizeof(T), ROW_ITEMS = 32 * VEC, CHUNK_ITEMS = ROWS * ROW_ITEMS;
     const uint64_t nchunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
     unsigned long long kept = 0;
@@ -39,7 +38,10 @@ static __device__ __forceinline__ unsigned long long count_share(const Keep<T> &
         uint4 data[ROWS];
         if (aligned && whole) { /* all loads leave together */
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) data[r] = __ldg((const uint4 *)(in + first + r * ROW_ITEMS));
+            for (int r = 0; r < ROWS; r++) {
+                const uint4 *const p = (const uint4 *)(in + first + r * ROW_ITEMS);
+                data[r] = chunk < nagain ? __ldg(p) : __ldcs(p);
+            }
         } else {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) data[r] = load_packed<T, VEC>(in, first + r * ROW_ITEMS, n, aligned, T(0));
@@ -60,7 +62,7 @@ static __global__ void __launch_bounds__(COUNT_THREADS)
     count_kernel(const __grid_constant__ Keep<T> keep, const T *in, uint64_t n, bool aligned, unsigned long long *word, uint64_t *count) {
     __shared__ unsigned long long s_warp[COUNT_THREADS / 32];
     const uint64_t thread = (uint64_t)blockIdx.x * COUNT_THREADS + threadIdx.x, step = (uint64_t)gridDim.x * COUNT_THREADS;
-    unsigned long long kept = count_share<COUNT_ROWS>(keep, in, n, aligned, thread, step);
+    unsigned long long kept = count_share<COUNT_ROWS>(keep, in, n, n, aligned, thread, step);
     unsigned long long sum[1] = {kept};
     warp_fold_rows<Add<unsigned long long>>(sum);
     if (threadIdx.x % 32 == 0) s_warp[threadIdx.x / 32] = sum[0];

@@ -21,7 +21,7 @@ static inline bool ring_flags_suit(const struct cuda_queue *queue, const struct 
 
 template <class T, class D> static RingCompactArgs<D> ring_compact_args(const struct compact_args *a, const D &decide) {
     void *const rejected = a->rest != nullptr ? a->rest : a->out;
-    return {decide, (unsigned char *)a->out, (unsigned char *)rejected, a->count, a->base - ring_head(a->in) / sizeof(T), nullptr, 0,
+    return {decide, (unsigned char *)a->out, (unsigned char *)rejected, a->count, a->base - ring_head(a->in) / sizeof(T), nullptr, 0, 0,
             false};
 }
 
@@ -47,6 +47,7 @@ static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const s
         const uint64_t first = args.rest_is_all ? 0 : held / sizeof(T);
         args.rest = (const typename D::Counted *)(D::FLAGS ? a->flags : a->in) + first;
         args.nrest = a->n - first;
+        args.nagain = 2 * held / a->elem_nbytes - first;
         if constexpr (!D::FLAGS && sizeof(T) > 1) {
             if (queue->only_ring || nbytes >= RING_TURN_MIN_NBYTES) return launch_ring<RingTurned<T, D>>(queue, args, a->in, nbytes);
         }

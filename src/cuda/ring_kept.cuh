@@ -18,7 +18,7 @@ template <class D> struct RingCompactArgs {
     /* If they go behind: the array of what decides, as far as it must be counted before anything is written. It is what comes after the
      * tiles that all CTAs together hold, and may be nothing; or all there is. */
     const void *rest;
-    uint64_t nrest;
+    uint64_t nrest, nagain; /* and how much of that is read again so soon that it is to stay in the L2 cache */
     bool rest_is_all;
 };
 

@@ -35,8 +35,8 @@ struct RingSpan {
     }
 
     /* By one lane, which has announced the bytes to the barrier. */
-    __device__ __forceinline__ void start(unsigned char *s_base, uintptr_t base, uint64_t *barrier) const {
-        if (to16 > from16) bulk_load(s_base + (from16 - base), (const void *)from16, engine_nbytes(), barrier);
+    __device__ __forceinline__ void start(unsigned char *s_base, uintptr_t base, uint64_t *barrier, Evict when = Evict::AS_ALWAYS) const {
+        if (to16 > from16) bulk_load(s_base + (from16 - base), (const void *)from16, engine_nbytes(), barrier, when);
     }
 };
 

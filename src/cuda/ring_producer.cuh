@@ -47,7 +47,7 @@ template <class P> struct RingProducer : Ring<P> {
             }
             if constexpr (P::SIDE_NBYTES > 0) s.side_first[k % P::STAGES] = side_first;
             barrier_arrive_expect(full, span.engine_nbytes() + side.engine_nbytes());
-            span.start(slot_of(k) - P::HALO_NBYTES, base, full);
+            span.start(slot_of(k) - P::HALO_NBYTES, base, full, Base::passes(k) ? Evict::FIRST : Evict::AS_ALWAYS);
             if constexpr (P::SIDE_NBYTES > 0) side.start(side_slot_of(k), side_base_of(side_first), full);
         }
     }

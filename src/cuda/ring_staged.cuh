@@ -15,9 +15,9 @@
 /* By one warp: nbytes of a slot to dst by the copy engine; both lie alike to 16 bytes. What the engine cannot write, at most 15 bytes at
  * either end, goes by hand. Returns when all has been read. */
 template <class T>
-static __device__ __forceinline__ void send_run(unsigned char *dst, const unsigned char *s_src, unsigned nbytes, int lane) {
+static __device__ __forceinline__ void send_run(unsigned char *dst, const unsigned char *s_src, unsigned nbytes, int lane, Evict when) {
     const unsigned head = min((unsigned)(-(uintptr_t)dst & 15), nbytes), body = (nbytes - head) & ~15u, tail = head + body;
-    if (lane == 0 && body > 0) bulk_store(dst + head, s_src + head, body);
+    if (lane == 0 && body > 0) bulk_store(dst + head, s_src + head, body, when);
     const unsigned at = (unsigned)lane * (unsigned)sizeof(T);
     if (at < head) *(T *)(dst + at) = *(const T *)(s_src + at);
     if (at < nbytes - tail) *(T *)(dst + tail + at) = *(const T *)(s_src + tail + at);
@@ -37,7 +37,8 @@ template <class T, class D, bool SPLIT, class S, bool BY_LANE> struct RingStaged
     static __device__ uint64_t count_rest(const Args &args, uint64_t thread, uint64_t nthreads) {
         typedef typename D::Counted C;
         const bool aligned = (uintptr_t)args.rest % 16 == 0;
-        return count_share<RING_COUNT_ROWS>(args.decide.counted(), (const C *)args.rest, args.nrest, aligned, thread, nthreads);
+        return count_share<RING_COUNT_ROWS>(args.decide.counted(), (const C *)args.rest, args.nrest, args.nagain, aligned, thread,
+                                            nthreads);
     }
     static __device__ uint64_t total(const Args &args, uint64_t rest, uint64_t held) {
         return args.decide.units(rest) + (args.rest_is_all ? 0 : held);
@@ -78,10 +79,13 @@ template <class T, class D, bool SPLIT, class S, bool BY_LANE> struct RingStaged
     template <class Tile>
     static __device__ __forceinline__ void send_runs(const Runs &runs, const unsigned char *slot, const Tile &tile, uint64_t input_end,
                                                      int lane) {
-        send_run<T>(runs.kept, slot + runs.kept_at, runs.nkept_bytes, lane);
+        /* The side that is turned round in the end is read again. */
+        const Evict kept = tile.way.turns && tile.way.backwards ? Evict::LAST : Evict::AS_ALWAYS;
+        send_run<T>(runs.kept, slot + runs.kept_at, runs.nkept_bytes, lane, kept);
         if constexpr (SPLIT) {
             const unsigned end = (unsigned)min((uint64_t)TILE_NBYTES, input_end - tile.first);
-            send_run<T>(runs.rejected, slot + runs.rejected_at, end - runs.head - runs.nkept_bytes, lane);
+            const Evict rejected = tile.way.turns && !tile.way.backwards ? Evict::LAST : Evict::AS_ALWAYS;
+            send_run<T>(runs.rejected, slot + runs.rejected_at, end - runs.head - runs.nkept_bytes, lane, rejected);
         }
         if (lane == 0) bulk_wait_read();
     }
