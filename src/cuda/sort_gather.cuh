@@ -1,6 +1,8 @@
 /* sort_gather.cuh: values_out[i] = values_in[index[i]] for values of any size: the last step for values too big to move with their keys.
  *
  * A group of 1 to 32 lanes copies a value, in units as wide as alignment allows, so that a wide value is read and written in whole lines.
+ * CTAs take neighbouring stretches of the output, each one: then what runs at the same time wants what is near by, if indices are places
+ * within a coarse bucket (sort_stable.cuh), and finds it in L2.
  * Cost: indices and values read once (at random), values written once. */
 #ifndef UPSWEEP_CUDA_SORT_GATHER_CUH
 #define UPSWEEP_CUDA_SORT_GATHER_CUH
@@ -16,11 +18,24 @@ __global__ void __launch_bounds__(SORT_GATHER_THREADS)
                 const uint32_t units, const uint32_t lanes) {
     wait_for_predecessor();
     const UNIT *in = moved && *fit == ALL_FIT ? moved : given;
-    const uint64_t thread = (uint64_t)blockIdx.x * SORT_GATHER_THREADS + threadIdx.x;
-    const uint64_t ngroups = (uint64_t)gridDim.x * SORT_GATHER_THREADS / lanes;
-    for (uint64_t i = thread / lanes; i < n; i += ngroups) {
-        const UNIT *src = in + (uint64_t)indices[i] * units;
-        for (uint32_t unit = threadIdx.x % lanes; unit < units; unit += lanes) out[i * units + unit] = src[unit];
+    constexpr uint32_t ROWS = sort_gather_rows(sizeof(UNIT));
+    const uint32_t ngroups = SORT_GATHER_THREADS / lanes;
+    const uint64_t first = (uint64_t)blockIdx.x * ROWS * ngroups + threadIdx.x / lanes;
+    uint64_t src[ROWS];
+#pragma unroll
+    for (uint32_t row = 0; row < ROWS; row++) {
+        const uint64_t i = first + row * ngroups;
+        src[row] = i < n ? (uint64_t)indices[i] * units : 0;
+    }
+    for (uint32_t unit = threadIdx.x % lanes; unit < units; unit += lanes) {
+        UNIT words[ROWS];
+#pragma unroll
+        for (uint32_t row = 0; row < ROWS; row++) words[row] = in[src[row] + unit];
+#pragma unroll
+        for (uint32_t row = 0; row < ROWS; row++) {
+            const uint64_t i = first + row * ngroups;
+            if (i < n) out[i * units + unit] = words[row];
+        }
     }
 }
 
@@ -36,8 +51,8 @@ static cudaError_t launch_gather_as(void *out, const void *in, const void *indic
     const uint32_t units = nbytes / (uint32_t)sizeof(UNIT);
     uint32_t lanes = 1;
     while (lanes < 32 && lanes < units) lanes *= 2;
-    const uint64_t nctas = (job->n + SORT_GATHER_THREADS / lanes - 1) / (SORT_GATHER_THREADS / lanes);
-    const uint32_t grid = (uint32_t)min_u64(nctas, (uint64_t)queue->nsms * 64);
+    const uint64_t per_cta = sort_gather_rows(sizeof(UNIT)) * SORT_GATHER_THREADS / lanes; /* no memory holds values for 2^31 CTAs */
+    const uint32_t grid = (uint32_t)((job->n + per_cta - 1) / per_cta);
     return launch_next(queue, sort_gather<UNIT, INDEX>, grid, SORT_GATHER_THREADS, 0, out, in, job->values_moved, job->only_if, indices,
                        job->n, units, lanes);
 }

@@ -182,12 +182,11 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     const uint32_t slot = tile.coarse << slots.fine_bits;
     uint32_t base[SHAPE::PER_THREAD];
     uint32_t *cursors = STEP == SLOTS_COARSE ? job.header->coarse_size : slots.size + slot;
+    if (SHAPE::LOOKERS > 1) given_up = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
     const uint32_t reach = reserve_digits(base, s, cursors, digits.mask + 1);
-    if (__syncthreads_or(reach > room)) { /* else: all places */
-        if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
-        return false;
-    }
-    asm volatile("" : "+r"(digits.shift)); /* digits are cut out anew, since there are no registers to keep them */
+    if (reach > room && !given_up) job.header->slots_full = SLOTS_FULL;
+    if (__syncthreads_or(reach > room || given_up)) return false; /* else: all places */
+    asm volatile("" : "+r"(digits.shift));                        /* digits are cut out anew, since there are no registers to keep them */
     scatter_items(images, items, ranks, s.places(), digits,
                   [&](uint32_t place, int row) { runs.put(place, images[row], start + row * 32); });
 #pragma unroll

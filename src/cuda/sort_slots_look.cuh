@@ -4,7 +4,8 @@
  *     some 100,000 keys      by a CTA of their own, while the others are at work: do more share a bucket than chance has it?
  *     the same number        by another one, if keys have an index: are there equal ones?
  *
- * None need see everything: what they miss shows when a slot is full. Cost: a multiprocessor, or two, for the time of a tile or three. */
+ * None need see everything: what they miss shows when a slot is full. What they find, the other CTAs hear before they write their first
+ * tile. Cost: a multiprocessor, or two, for the time of a tile or three. */
 #ifndef UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 #define UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 
@@ -90,11 +91,11 @@ template <typename KEY, int THREADS> struct slots_sample {
     }
 };
 
-/* The pairs among many keys, all threads' together; 16 bytes of neighbours at a time. nkeys: a power of two, so many at least that each
- * thread has loads enough to be under way together. All threads call it. */
+/* Looks at many keys, until there are more pairs among them than `limit`: true for those warps that see it first. 16 bytes of neighbours at
+ * a time. nkeys: a power of two, so many at least that each thread has loads enough to be under way together. All threads call it. */
 template <typename KEY, typename COUNTS>
-static __device__ __forceinline__ uint32_t look_at_keys(const struct split_job &job, uint32_t nkeys, const COUNTS &counts,
-                                                        uint32_t *s_npairs) {
+static __device__ __forceinline__ bool look_at_keys(const struct split_job &job, uint32_t nkeys, const COUNTS &counts, uint32_t limit,
+                                                    uint32_t *s_npairs) {
     constexpr uint32_t N = 16 / sizeof(KEY), TOGETHER = 8;
     counts.clear();
     if (threadIdx.x == 0) *s_npairs = 0;
@@ -102,9 +103,8 @@ static __device__ __forceinline__ uint32_t look_at_keys(const struct split_job &
     const uint32_t nloads = nkeys / N;
     const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY), nvectors = (job.n - skipped) / N;
     const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped);
-    uint32_t npairs = 0;
     for (uint32_t first = threadIdx.x; first < nloads; first += TOGETHER * blockDim.x) {
-        if (*(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN) break; /* others have found out */
+        if (__any_sync(~0u, *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN)) return false; /* others have found out */
         union {
             uint4 vector[TOGETHER];
             KEY key[TOGETHER][N];
@@ -114,13 +114,14 @@ static __device__ __forceinline__ uint32_t look_at_keys(const struct split_job &
             const uint32_t i = (first + k * blockDim.x) % nloads, group = i / COUNTS::VECTORS;
             got.vector[k] = vectors[((uint64_t)group * nvectors >> (31 - __clz((int)(nloads / COUNTS::VECTORS)))) + i % COUNTS::VECTORS];
         }
+        uint32_t npairs = 0;
 #pragma unroll
         for (uint32_t k = 0; k < TOGETHER; k++) npairs += counts.add_neighbours(got.key[k]);
+        npairs = sum_warp(npairs);
+        const uint32_t sum = __shfl_sync(~0u, threadIdx.x % 32 == 0 ? atomicAdd(s_npairs, npairs) + npairs : 0, 0);
+        if (sum > limit) return true;
     }
-    npairs = sum_warp(npairs);
-    if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
-    __syncthreads(); /* all pairs */
-    return *s_npairs;
+    return false;
 }
 
 /* One CTA, while the others are at work: will some bucket become too big? If more pairs of keys share a bucket than chance has it; so equal
@@ -130,19 +131,18 @@ static __device__ __forceinline__ void look_for_skew(const struct split_job &job
     const struct looked_counts<KEY> counts(job, s_counts);
     const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << counts.number_bits);
     const float chance = (float)nkeys * (float)nkeys / (float)(2u << counts.number_bits);
-    const uint32_t npairs = look_at_keys<KEY>(job, nkeys, counts, s_npairs);
-    if (threadIdx.x == 0 && (float)npairs > chance + 4 * sqrtf(chance)) job.header->slots_full = SLOTS_FULL;
+    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) job.header->slots_full = SLOTS_FULL;
 }
 
 /* Another one, if items have an index: will equal keys fill a bucket's bins? If values are drawn d times each, on average, then d nkeys^2
  * / 2n pairs are equal. Of these, as a place keeps its key until another one takes it, 22 % meet, and 38 % of half as many keys; so d may
- * be one. */
+ * be one. A histogram of such keys would tell nothing new. */
 template <typename KEY>
 static __device__ __forceinline__ void look_for_repeats(const struct split_job &job, uint32_t *s_keys, uint32_t *s_npairs) {
     const bool only = job.slots.coarse_bits == 0; /* then it must be found out sooner */
     const uint32_t nkeys = only ? SLOTS_LOOKED / 2 : SLOTS_LOOKED, part = only ? 5 : 8;
-    const uint32_t nequal = look_at_keys<KEY>(job, nkeys, looked_keys{s_keys}, s_npairs);
-    if (threadIdx.x == 0 && nequal > max((uint32_t)((uint64_t)nkeys * nkeys / job.n / part), 8u)) job.header->slots_full = SLOTS_FULL;
+    const uint32_t limit = max((uint32_t)((uint64_t)nkeys * nkeys / job.n / part), 8u);
+    if (look_at_keys<KEY>(job, nkeys, looked_keys{s_keys}, limit, s_npairs)) job.header->slots_full = SLOTS_IN_VAIN;
 }
 
 #endif

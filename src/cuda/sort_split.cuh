@@ -62,7 +62,8 @@ struct split_header {
     struct sampled_buckets sampled;
 };
 
-/* How an attempt by slots (sort_slots.cuh) goes; in vain: a sample says that some bucket is too big for a CTA anyway. */
+/* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since a sample says that some bucket is too big for a
+ * CTA anyway, or keys repeat. */
 enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
 
 /* The same of an attempt by value (sort_value_slots.cuh), which comes before; none: keys are not even. */

@@ -55,7 +55,12 @@ static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 
 /* Keys are counted by value if there are few (sort_few.cuh), of so many keys or more. */
 #define VALUES_MIN ((1u << 20) + 1)
 
+/* Values that are gathered (sort_gather.cuh): threads of a CTA; values that each group of them has under way together, by the bytes that a
+ * thread copies at a time. */
 #define SORT_GATHER_THREADS 256
+static constexpr __host__ __device__ uint32_t sort_gather_rows(size_t unit_nbytes) {
+    return unit_nbytes == 16 ? 1 : unit_nbytes >= 4 ? 2 : 4;
+}
 
 /* Splitting keys (sort_split.cuh): bits of one partition alone, and of two together. */
 #define SPLIT_MIN_BITS          7

@@ -216,8 +216,7 @@ static __device__ __forceinline__ void look_at_values(const struct split_job &jo
     const looked_values<KEY> counts = {{plan, job.slots.fine_bits, last}, s_counts};
     const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << (31 - __clz((int)last + 1)));
     const float chance = (float)nkeys * (float)nkeys * plan.share / 2;
-    const uint32_t npairs = look_at_keys<KEY>(job, nkeys, counts, s_npairs);
-    if (threadIdx.x == 0 && (float)npairs > chance + 4 * sqrtf(chance)) job.header->by_value.state = VALUES_FULL;
+    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) job.header->by_value.state = VALUES_FULL;
 }
 
 /* As split_into_slots(). */
