@@ -152,8 +152,6 @@ def draw_curves(ax, curves, both=True, names=True):
 def save(fig, run, options, name):
     foot = textwrap.fill(run.foot(), int(20 * fig.get_figwidth()))  # so many characters of this size fit an inch
     fig.supxlabel(foot, fontsize=6.5, color="#606060", x=0.01, ha="left")
-    for kind in ("svg", "png"):
-        path = os.path.join(options.out, f"{options.prefix}{name}.{kind}")
-        fig.savefig(path, metadata={"Date": None} if kind == "svg" else None, dpi=110)
+    fig.savefig(os.path.join(options.out, f"{options.prefix}{name}.svg"), metadata={"Date": None})
     plt.close(fig)
     print(f"{options.prefix}{name}")
