@@ -27,13 +27,12 @@ static bool append(struct old_rows *old, const struct row *row) {
 }
 
 struct old_rows *old_rows_read(const char *path) {
-    FILE *file = fopen(path, "r");
+    FILE *file = report_fopen(path, "r");
     struct old_rows *old = calloc(1, sizeof *old);
     char *line = NULL;
     size_t room = 0;
     struct row row;
     bool ok = file != NULL && old != NULL;
-    if (file == NULL) perror(path);
     while (ok && getline(&line, &room, file) >= 0) ok = !row_parse(&row, line) || append(old, &row);
     free(line);
     if (file != NULL) fclose(file);

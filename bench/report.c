@@ -2,6 +2,7 @@
  *
  * The table of columns in bench.h drives all of them: a column is added there, filled here, and nothing else changes. A file of JSON lines
  * begins with one object that describes the machine, {"machine": {...}}; every further line is a row. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -173,12 +174,13 @@ struct report {
     const struct grid *group;          /* not yet announced; NULL: it is, or there is none */
 };
 
-static bool open_file(FILE **file, const char *path) {
-    if (path == NULL) return true;
-    *file = fopen(path, "w");
-    if (*file == NULL) perror(path);
-    return *file != NULL;
+FILE *report_fopen(const char *path, const char *mode) {
+    FILE *file = fopen(path, mode);
+    if (file == NULL) fprintf(stderr, "upsweep-bench: %s: %s\n", path, strerror(errno));
+    return file;
 }
+
+static bool open_file(FILE **file, const char *path) { return path == NULL || (*file = report_fopen(path, "w")) != NULL; }
 
 struct report *report_open(const char *json_path, const char *csv_path, const char *old_path) {
     struct report *report = calloc(1, sizeof *report);

@@ -2,6 +2,8 @@
 #ifndef UPSWEEP_BENCH_REPORT_H
 #define UPSWEEP_BENCH_REPORT_H
 
+#include <stdio.h>
+
 #include "bench.h"
 
 /* X(field, kind): TEXT, COUNT (a whole number) or REAL; a number that does not apply is NaN, and null in JSON.
@@ -54,6 +56,8 @@ struct row {
 
 void row_fill(struct row *row, const char *group, const struct subject *subject, const struct point *point, const struct result *result);
 bool row_parse(struct row *row, const char *line); /* a line of JSON as row_write_json() makes it; false if it is no row */
+
+FILE *report_fopen(const char *path, const char *mode); /* NULL: complained on stderr */
 
 struct report;
 struct report *report_open(const char *json_path, const char *csv_path, const char *old_path); /* NULL: complained on stderr */

@@ -9,7 +9,7 @@
 bool complain(const char *name, const char *format, ...) {
     progress_end(); /* the sentence starts on a line of its own */
     fputs("upsweep: ", stderr);
-    if (name) fprintf(stderr, "%s: ", name);
+    if (name) fprintf(stderr, "%s: ", *name ? name : "''");
     va_list list;
     va_start(list, format);
     vfprintf(stderr, format, list);

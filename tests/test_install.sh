@@ -72,5 +72,21 @@ if command -v pkg-config >/dev/null 2>&1; then
     try 'pkg-config --static: run' "$work/scan"
 fi
 
+# ---- add_subdirectory(): nothing is installed but what is the user's own ----
+
+mkdir "$work/parent"
+cat >"$work/parent/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.25)
+project(parent C)
+add_subdirectory($root upsweep)
+add_executable(mine $root/examples/scan.c)
+target_link_libraries(mine PRIVATE upsweep::upsweep)
+install(FILES $root/LICENSE DESTINATION mine)
+EOF
+try 'add_subdirectory: configure' \
+    cmake -S "$work/parent" -B "$work/parent/build" -DUPSWEEP_CUDA=OFF -DCMAKE_C_COMPILER="$cc"
+try 'add_subdirectory: install' cmake --install "$work/parent/build" --prefix "$work/own"
+try 'add_subdirectory: only its own' test "$(ls "$work/own")" = mine
+
 echo "$npassed passed, $nfailed failed"
 [ "$nfailed" -eq 0 ]

@@ -95,6 +95,7 @@ for command in scan compact partition sort; do
     expect_error "$command: unknown format" "'xml' is none of" "$tool" $command -t i32 -f xml in out
     expect_error "$command: unknown output format" "'xml' is none of" "$tool" $command -t i32 --out-format xml in out
     expect_error "$command: no such file" 'absent: No such file' "$tool" $command -t i32 absent out
+    expect_error "$command: an empty name" "'': No such file" "$tool" $command -t i32 '' out
     expect_error "$command: a directory as input" 'Is a directory' "$tool" $command -t i32 . out
     expect_error "$command: a directory as output" 'Is a directory' "$tool" $command -t i32 in .
     expect_error "$command: an absent directory" 'absent/out: No such file' "$tool" $command -t i32 in absent/out
