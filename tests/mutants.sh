@@ -157,6 +157,7 @@ mutant full utf8 src/cpu/utf8_avx512.c 's/is_ascii_64(w->b) \&\& (before == NULL
 mutant quick utf8 src/cpu/utf8_avx512.c 's/nopen == 3) end -= /nopen == 4) end -= /' 'AVX-512: a high surrogate is written twice'
 mutant full utf8 src/cpu/utf8_avx512.c 's/= utf8_open(in, \*at);/= 0;/' 'AVX-512: what is cut off before a group is lost'
 mutant full utf8 src/cpu/utf8_avx512.c 's/in, i, true, replace/in, i, false, replace/' 'AVX-512: a full vector is stored past the room'
+mutant full utf8 src/cpu/utf8_avx512.c 's/if (n > 192) rest = .*/;/' 'AVX-512: the third row of a short text counts as ASCII'
 mutant full utf8 src/cpu/utf8_avx512_measure.c 's/_mm512_or_si512(s->wrong, begun_at_end(w->b))/s->wrong/' 'AVX-512: a text of 64 bytes may end within a sequence'
 mutant full utf8 src/cpu/utf8_rules.h 's/> back ? start : at/> back ? at : at/' 'pieces are cut within a sequence'
 mutant full utf8 src/cpu/utf8_portable.c 's/at - \*i == 3 ? k - 1 : k/k/' 'plain C: a high surrogate is written twice'

@@ -173,7 +173,7 @@ static void check_relapses(void) {
 static void check_one_bad(void) {
     static const char *const repeated[] = {"a", "\xC3\xA9", "\xE6\xBC\xA2", "\xF0\x9F\x98\x80", "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"};
     static const uint8_t damage[] = {'a', 0x80, 0xC3, 0xE2, 0xF1, 0xFF};
-    static const uint64_t sizes[] = {37, 64, 65, 67, 126, 129, 700};
+    static const uint64_t sizes[] = {37, 64, 65, 67, 126, 129, 200, 700};
     enum { N = 700, SIZES = sizeof sizes / sizeof *sizes, KINDS = 5 * sizeof damage };
     const bool few = quick();
     for (size_t i = 0; i < (size_t)N * SIZES * KINDS; i++) {

@@ -145,4 +145,17 @@ ALWAYS_INLINE void store_ascii(void *out, __m512i b, size_t n, upsweep_encoding 
     if (n > 48) store_codes(out, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(b, 3)), 3, n, exact);
 }
 
+/* All of the 64 at p, widened as they are loaded. */
+ALWAYS_INLINE void store_ascii_row(void *out, const uint8_t *p, upsweep_encoding to) {
+    unsigned char *end = out;
+    if (to == UPSWEEP_UTF32) {
+        for (size_t i = 0; i < 64; i += 16) _mm512_storeu_si512(end + 4 * i, _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p + i))));
+        return;
+    }
+    for (size_t i = 0; i < 64; i += 32) {
+        const __m512i units = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(p + i)));
+        _mm512_storeu_si512(end + 2 * i, to == UPSWEEP_UTF16BE ? _mm512_slli_epi16(units, 8) : units);
+    }
+}
+
 #endif
