@@ -103,11 +103,11 @@ ALWAYS_INLINE bool stops(upsweep_on_error on_error, const struct utf8_bad *bad) 
     return __builtin_expect(on_error == UPSWEEP_STRICT && bad->first != SIZE_MAX, 0);
 }
 
-upsweep_status cpu_utf8_decode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                   uint64_t n, const upsweep_utf8_options *o) {
+upsweep_status cpu_utf8_decode_few(upsweep_context *ctx, void *out, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                   const upsweep_utf8_options *o) {
     struct utf8_bad bad = UTF8_NONE_BAD;
     const uint64_t units = cpu_impl(ctx)->utf8->decode[o->encoding](out, in, (size_t)n, o->on_error == UPSWEEP_REPLACE, &bad);
-    if (stops(o->on_error, &bad)) return utf8_decode_any(ctx, out, capacity, report, in, n, o);
+    if (stops(o->on_error, &bad)) return utf8_decode_any(ctx, out, n, report, in, n, o);
     write_report(report, units, units, in, n, UPSWEEP_UTF8, &bad);
     return UPSWEEP_OK;
 }
@@ -164,7 +164,7 @@ static upsweep_status utf8_decode_few(upsweep_context *ctx, void *out, uint64_t 
     if (out == NULL) return decode_to_none(ctx, out, capacity, report, in, n, o);
     if (!are_plain(o) || !are_texts(ctx, out, capacity, report, in, n, o->encoding, true))
         return utf8_decode_any(ctx, out, capacity, report, in, n, o);
-    return cpu_impl(ctx)->utf8->decode_few[o->encoding](ctx, out, capacity, report, in, n, o);
+    return cpu_impl(ctx)->utf8->decode_few[o->encoding](ctx, out, report, in, n, o);
 }
 
 static upsweep_status utf8_encode_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,

@@ -183,10 +183,10 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
 #include "utf8_decode_tmpl.h"
 
 /* Whole calls. */
-#define SHORT_TO(NAME, ENCODING)                                                                                                           \
-    static upsweep_status short_to_##NAME(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, \
-                                          uint64_t n, const upsweep_utf8_options *options) {                                               \
-        return utf8_end_few(ctx, out, capacity, report, in, n, options, decode_short(out, in, (size_t)n, ENCODING));                       \
+#define SHORT_TO(NAME, ENCODING)                                                                                                    \
+    static upsweep_status short_to_##NAME(upsweep_context *ctx, void *out, upsweep_utf8_report *report, const void *in, uint64_t n, \
+                                          const upsweep_utf8_options *options) {                                                    \
+        return utf8_end_few(ctx, out, report, in, n, options, decode_short(out, in, (size_t)n, ENCODING));                          \
     }
 
 SHORT_TO(utf32, UPSWEEP_UTF32)

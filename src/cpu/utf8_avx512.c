@@ -264,16 +264,16 @@ ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace
 
 /* Whole calls. A text that is short and well-formed is decoded and reported without another call; and what several windows need to have
  * set up and saved, one does not wait for. */
-#define FEW_TO(NAME, ENCODING)                                                                                                           \
-    NOT_INLINE upsweep_status rows_to_##NAME(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report,            \
-                                             const void *in, uint64_t n, const upsweep_utf8_options *options) {                          \
-        return utf8_end_few(ctx, out, capacity, report, in, n, options, decode_few_rows(out, in, (size_t)n, ENCODING));                  \
-    }                                                                                                                                    \
-    static upsweep_status few_to_##NAME(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in, \
-                                        uint64_t n, const upsweep_utf8_options *options) {                                               \
-        if (n > 64 && n <= FEW_NBYTES) return rows_to_##NAME(ctx, out, capacity, report, in, n, options);                                \
-        const size_t k = n <= 64 ? decode_one(out, in, (size_t)n, ENCODING) : UTF8_NOT_WELL;                                             \
-        return utf8_end_few(ctx, out, capacity, report, in, n, options, k);                                                              \
+#define FEW_TO(NAME, ENCODING)                                                                                                         \
+    NOT_INLINE upsweep_status rows_to_##NAME(upsweep_context *ctx, void *out, upsweep_utf8_report *report, const void *in, uint64_t n, \
+                                             const upsweep_utf8_options *options) {                                                    \
+        return utf8_end_few(ctx, out, report, in, n, options, decode_few_rows(out, in, (size_t)n, ENCODING));                          \
+    }                                                                                                                                  \
+    static upsweep_status few_to_##NAME(upsweep_context *ctx, void *out, upsweep_utf8_report *report, const void *in, uint64_t n,      \
+                                        const upsweep_utf8_options *options) {                                                         \
+        if (n > 64 && n <= FEW_NBYTES) return rows_to_##NAME(ctx, out, report, in, n, options);                                        \
+        const size_t k = n <= 64 ? decode_one(out, in, (size_t)n, ENCODING) : UTF8_NOT_WELL;                                           \
+        return utf8_end_few(ctx, out, report, in, n, options, k);                                                                      \
     }
 
 FEW_TO(utf32, UPSWEEP_UTF32)

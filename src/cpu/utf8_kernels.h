@@ -29,17 +29,22 @@ typedef struct utf8_good utf8_measure_kernel(const uint8_t *in, size_t n, struct
 /* Writes code units in [n] of the kernel's encoding as UTF-8 and returns the number of bytes. */
 typedef size_t utf8_encode_kernel(uint8_t *out, const void *in, size_t n, bool replace, struct utf8_bad *bad);
 
+/* All of a call whose arguments short_cuts.c has found good, with room for n code units. Six arguments: a seventh would not come in a
+ * register, and kernels that work with vectors keep a frame for it. */
+typedef upsweep_status utf8_decode_call(upsweep_context *ctx, void *out, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                        const upsweep_utf8_options *options);
+
 /* By encoding of the other side: UTF32, UTF16LE, UTF16BE. */
 struct utf8_kernels {
     utf8_decode_kernel *decode[UPSWEEP_UTF8];
     utf8_measure_kernel *measure;
     utf8_encode_kernel *encode[UPSWEEP_UTF8];
-    utf8_convert_call *decode_few[UPSWEEP_UTF8]; /* by encoding of the output; all of a call whose arguments short_cuts.c has found good */
+    utf8_decode_call *decode_few[UPSWEEP_UTF8];
     utf8_measure_call *measure_few;
 };
 
 /* These calls by way of the kernels above (short_cuts.c). */
-utf8_convert_call cpu_utf8_decode_few;
+utf8_decode_call cpu_utf8_decode_few;
 utf8_measure_call cpu_utf8_measure_few;
 
 /* The report of well-formed text [n] that has become `units` code units. Member by member: gcc 12 clears a struct with an instruction that
@@ -58,9 +63,9 @@ ALWAYS_INLINE void utf8_report_good(upsweep_utf8_report *report, uint64_t units,
 #define UTF8_NOT_WELL SIZE_MAX
 
 /* The end of a whole call on a short text that has been decoded to k code units: or, if it is not well-formed, all of the call. */
-ALWAYS_INLINE upsweep_status utf8_end_few(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                          uint64_t n, const upsweep_utf8_options *options, size_t k) {
-    if (k == UTF8_NOT_WELL) return cpu_utf8_decode_few(ctx, out, capacity, report, in, n, options);
+ALWAYS_INLINE upsweep_status utf8_end_few(upsweep_context *ctx, void *out, upsweep_utf8_report *report, const void *in, uint64_t n,
+                                          const upsweep_utf8_options *options, size_t k) {
+    if (k == UTF8_NOT_WELL) return cpu_utf8_decode_few(ctx, out, report, in, n, options);
     utf8_report_good(report, k, k, n);
     return UPSWEEP_OK;
 }
