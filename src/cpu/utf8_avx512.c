@@ -248,16 +248,34 @@ NOT_INLINE unsigned char *decode_warily(unsigned char *end, const uint8_t *in, s
 
 enum { FEW_NBYTES = 256 };
 
-/* Any text. What is short has mostly been tried as well-formed before it comes here. */
-ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
-    if (n <= 64) return decode_any_first(out, in, n, true, replace, bad, to);
-    size_t i = n > FEW_NBYTES ? decode_ascii(out, in, n, to) : 0;
+/* A text of more than 64 bytes, of which the first i are ASCII and have been decoded. */
+ALWAYS_INLINE size_t decode_rest(void *out, const uint8_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad,
+                                 upsweep_encoding to) {
     unsigned char *end = (unsigned char *)out + i * encoding_nbytes(to);
     while (i < n) {
         if (n > FEW_NBYTES) end = decode_rows(end, in, &i, n, to);
         if (i < n) end = decode_warily(end, in, &i, n, replace, bad, to);
     }
     return (size_t)(end - (unsigned char *)out) / encoding_nbytes(to);
+}
+
+/* Apart from decode(), so that text which is all ASCII does not wait for what other text needs to have set up and saved. */
+#define REST_TO(NAME, ENCODING)                                                                                              \
+    NOT_INLINE size_t rest_to_##NAME(void *out, const uint8_t *in, size_t i, size_t n, bool replace, struct utf8_bad *bad) { \
+        return decode_rest(out, in, i, n, replace, bad, ENCODING);                                                           \
+    }
+
+REST_TO(utf32, UPSWEEP_UTF32)
+REST_TO(utf16le, UPSWEEP_UTF16LE)
+REST_TO(utf16be, UPSWEEP_UTF16BE)
+
+/* Any text. What is short has mostly been tried as well-formed before it comes here. */
+ALWAYS_INLINE size_t decode(void *out, const uint8_t *in, size_t n, bool replace, struct utf8_bad *bad, upsweep_encoding to) {
+    if (n <= 64) return decode_any_first(out, in, n, true, replace, bad, to);
+    const size_t i = n > FEW_NBYTES ? decode_ascii(out, in, n, to) : 0;
+    if (i == n) return n;
+    if (to == UPSWEEP_UTF32) return rest_to_utf32(out, in, i, n, replace, bad);
+    return (to == UPSWEEP_UTF16LE ? rest_to_utf16le : rest_to_utf16be)(out, in, i, n, replace, bad);
 }
 
 #include "utf8_decode_tmpl.h"
