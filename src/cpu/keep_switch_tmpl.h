@@ -1,34 +1,35 @@
-/* keep_switch_tmpl.h: the mask and filter kernels of one type: a switch on the comparison into copies of the loops mask_words and
+/* keep_switch_tmpl.h: the mask and filter kernels of one type: a switch on the comparison into copies of the loops mask_items and
  * filter_items, inlined, each with its comparison as a constant. Included by each_type.h after a file that defines those loops, and
  * mask_rest and filter_rest for what they leave. */
 
 static void NAME(mask)(const upsweep_predicate *keep, const void *in, size_t n, uint64_t *bits) {
     const T *items = in, value = NAME(value_of)(keep);
-    const size_t nwords = n / 64;
     switch (keep->cmp) {
     case UPSWEEP_EQ:
-        NAME(mask_words)(UPSWEEP_EQ, items, value, nwords, bits);
+        NAME(mask_items)(UPSWEEP_EQ, items, value, n, bits);
         break;
     case UPSWEEP_LT:
-        NAME(mask_words)(UPSWEEP_LT, items, value, nwords, bits);
+        NAME(mask_items)(UPSWEEP_LT, items, value, n, bits);
         break;
     case UPSWEEP_LE:
-        NAME(mask_words)(UPSWEEP_LE, items, value, nwords, bits);
+        NAME(mask_items)(UPSWEEP_LE, items, value, n, bits);
         break;
     case UPSWEEP_GT:
-        NAME(mask_words)(UPSWEEP_GT, items, value, nwords, bits);
+        NAME(mask_items)(UPSWEEP_GT, items, value, n, bits);
         break;
     case UPSWEEP_GE:
-        NAME(mask_words)(UPSWEEP_GE, items, value, nwords, bits);
+        NAME(mask_items)(UPSWEEP_GE, items, value, n, bits);
         break;
     case UPSWEEP_NOT_NAN:
-        NAME(mask_words)(UPSWEEP_NOT_NAN, items, value, nwords, bits);
+        NAME(mask_items)(UPSWEEP_NOT_NAN, items, value, n, bits);
         break;
     default:
-        NAME(mask_words)(UPSWEEP_NE, items, value, nwords, bits);
+        NAME(mask_items)(UPSWEEP_NE, items, value, n, bits);
         break;
     }
-    if (n % 64 != 0) bits[nwords] = NAME(mask_rest)(keep, items + 64 * nwords, n % 64);
+#ifndef VEC_HAS_MASKS
+    if (n % 64 != 0) bits[n / 64] = NAME(mask_rest)(keep, items + n / 64 * 64, n % 64);
+#endif
 }
 
 ALWAYS_INLINE size_t NAME(filter_switch)(upsweep_cmp cmp, T *out, const T *in, T value, size_t n) {

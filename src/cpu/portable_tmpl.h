@@ -105,7 +105,8 @@ ALWAYS_INLINE scan_carry NAME(reduce_rounded)(upsweep_op op, const T *in, size_t
 
 /* 64 comparisons to bytes of 0 or 1, which compilers vectorise; then 8 bytes to 8 bits at a time by a multiplication that moves bit 0 of
  * byte k to bit 56 + k. */
-ALWAYS_INLINE void NAME(mask_words)(upsweep_cmp cmp, const T *in, T value, size_t nwords, uint64_t *bits) {
+ALWAYS_INLINE void NAME(mask_items)(upsweep_cmp cmp, const T *in, T value, size_t n, uint64_t *bits) {
+    const size_t nwords = n / 64;
     for (size_t w = 0; w < nwords; w++, in += 64) {
         unsigned char kept[64];
         for (int i = 0; i < 64; i++) kept[i] = NAME(keeps)(cmp, in[i], value);

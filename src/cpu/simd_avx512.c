@@ -130,14 +130,24 @@ ALWAYS_INLINE __m512i compress_vec(size_t nbytes, __m512i x, uint64_t mask) {
 
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 
-/* All whole words of bits, and the rest with the portable kernel. */
+/* All whole words of bits, and the rest by masks, or items of 16 bytes with the portable kernel. */
 ALWAYS_INLINE size_t compact_words(size_t nbytes, compact_kernel *portable, void *out, const void *in, const uint64_t *bits, size_t n) {
     const unsigned char *items = in;
     unsigned char *end = out;
     const size_t nwords = n / 64;
     for (size_t w = 0; w < nwords; w++, items += 64 * nbytes) compress_word(nbytes, &end, items, bits[w]);
-    const size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
-    return n % 64 == 0 ? kept : kept + portable(end, items, bits + nwords, n % 64);
+    if (nbytes == 16) {
+        const size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
+        return n % 64 == 0 ? kept : kept + portable(end, items, bits + nwords, n % 64);
+    }
+    for (size_t i = 0; i < n % 64; i += 64 / nbytes) {
+        const size_t here = n % 64 - i < 64 / nbytes ? n % 64 - i : 64 / nbytes;
+        const uint64_t mask = bits[nwords] >> i & first_bytes(here);
+        const size_t size = nbytes * popcount_64(mask);
+        store_first(end, compress_vec(nbytes, load_first(_mm512_setzero_si512(), items + i * nbytes, here * nbytes), mask), size);
+        end += size;
+    }
+    return (size_t)(end - (unsigned char *)out) / nbytes;
 }
 
 static size_t compact_1(void *out, const void *in, const uint64_t *bits, size_t n) {

@@ -7,16 +7,29 @@ ALWAYS_INLINE uint64_t NAME(mask_word)(upsweep_cmp cmp, const T *in, NAME(vec) v
     return word;
 }
 
-ALWAYS_INLINE void NAME(mask_words)(upsweep_cmp cmp, const T *in, T value, size_t nwords, uint64_t *bits) {
+/* With masks n items, else the whole words of them. */
+ALWAYS_INLINE void NAME(mask_items)(upsweep_cmp cmp, const T *in, T value, size_t n, uint64_t *bits) {
     const NAME(vec) values = NAME(vec_fill)(value);
-    for (size_t w = 0; w < nwords; w++, in += 64) bits[w] = NAME(mask_word)(cmp, in, values);
+    for (; n >= 64; n -= 64, in += 64) *bits++ = NAME(mask_word)(cmp, in, values);
+#ifdef VEC_HAS_MASKS
+    if (n == 0) return;
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i += NAME(VEC_ITEMS)) {
+        const size_t here = n - i < NAME(VEC_ITEMS) ? n - i : NAME(VEC_ITEMS);
+        const NAME(vec) x = (NAME(vec))load_first((raw_vec)values, in + i, here * NBYTES);
+        word |= ((uint64_t)NAME(vec_keeps)(cmp, x, values) & first_bytes(here)) << i;
+    }
+    *bits = word;
+#endif
 }
 
+#ifndef VEC_HAS_MASKS
 static uint64_t NAME(mask_rest)(const upsweep_predicate *keep, const T *in, size_t n) {
     uint64_t word;
     kernels_portable.mask[NAME(TYPE)](keep, in, n, &word);
     return word;
 }
+#endif
 
 /* With masks n items, else the whole words of them. */
 ALWAYS_INLINE size_t NAME(filter_items)(upsweep_cmp cmp, T *out, const T *in, T value, size_t n) {
