@@ -93,6 +93,7 @@ mutant full compact src/cpu/compact.c 's/kept_last = run->args->out == run->args
 mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
 mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)end, _mm256_add_epi64(first, place));/_mm256_storeu_si256((__m256i *)(end + (n == 64 * nwords)), _mm256_add_epi64(first, place));/' 'AVX2: a store past the end'
 mutant full compact src/cpu/simd_avx512.c 's/4 \* _mm_popcnt_u64(mask & 0xffff)/4 * _mm_popcnt_u64(mask \& 0x7fff)/' 'AVX-512: the last of 16 items is overwritten'
+mutant full compact src/cpu/simd_avx512.c 's/bits\[nwords\] >> i & first_bytes(here)/bits[nwords] \& first_bytes(here)/' 'AVX-512: the last items go by the bits of those before'
 mutant full compact src/cpu/compact.c 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if (n % 64 > 1) bits[n \/ 64] ^=/' 'partition loses a last item'
 
 # ---- sort ----
