@@ -364,8 +364,8 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
-    const bool halves = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && goes_by_halves(ctx, args->n, key_nbytes);
     if (whole_keys && sort_at_once(isa, args->keys_out, args->keys_in, args->n, &image, key_nbytes)) return UPSWEEP_OK;
+    const bool halves = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && goes_by_halves(ctx, args->n, key_nbytes);
     if (needs_no_scratch(args->n, args->value_nbytes))
         sort_by_insertion(isa, args->keys_out, args->keys_in, (uint32_t)args->n, &image, key_nbytes, args->lo_bit, args->hi_bit);
     else if (whole_keys && args->n <= sort_widened_most(isa, key_nbytes))

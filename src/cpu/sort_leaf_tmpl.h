@@ -124,6 +124,7 @@ static void FN(spread_in)(const struct sort_leaf *leaf, uint32_t shift, uint32_t
     while (sort_next_piece(&reader, sizeof(FN(item)), &piece))
         FOR_PIECE(FN(spread_piece), piece, leaf->image, shift, (1u << bits) - 1, next, area, ahead);
 }
+
 static void FN(copy_out)(const struct sort_leaf *leaf, uint32_t from, uint32_t until) {
     const struct sort_arrays to = leaf->to;
     const struct sort_image image = leaf->image;
