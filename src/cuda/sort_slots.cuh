@@ -242,6 +242,8 @@ __global__ void __launch_bounds__(slots_shape<KEY, ITEM, STEP>::THREADS, slots_s
     wait_for_predecessor();
     constexpr bool LOOKS = SHAPE::LOOKERS > 0;
     if ((!LOOKS || blockIdx.x > job.slots.nfirst) && was_given_up(job)) return;
+    if (LOOKS && blockIdx.x < SHAPE::LOOKERS && sample_says_skewed<KEY, SHAPE::THREADS>(job, (uint32_t *)s_memory, s_partition.sums))
+        return;
     if (LOOKS && blockIdx.x == 0) return look_for_skew<KEY>(job, (uint32_t *)s_memory, s_partition.sums);
     if constexpr (SHAPE::LOOKERS > 1) {
         if (blockIdx.x == 1) return look_for_repeats<KEY>(job, (uint32_t *)s_memory, s_partition.sums);

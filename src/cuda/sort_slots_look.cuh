@@ -91,6 +91,17 @@ template <typename KEY, int THREADS> struct slots_sample {
     }
 };
 
+/* The same for the CTAs that look at many keys: if the sample says it, these are in a few buckets, and would all wait for the counters of
+ * those. */
+template <typename KEY, int THREADS>
+static __device__ __forceinline__ bool sample_says_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
+    struct slots_sample<KEY, THREADS> sample;
+    sample.load(job);
+    const bool skewed = sample.is_skewed(job, s_counts, s_npairs);
+    __syncthreads(); /* all know; the counters may be used again */
+    return skewed;
+}
+
 /* Looks at many keys, until there are more pairs among them than `limit`: true for those warps that see it first. 16 bytes of neighbours at
  * a time. nkeys: a power of two, so many at least that each thread has loads enough to be under way together. All threads call it. */
 template <typename KEY, typename COUNTS>
