@@ -20,10 +20,13 @@ static inline const struct short_cuts *short_cuts_of(const upsweep_context *ctx)
 
 /* ---- scan -------------------------------------------------------------------------------------------------------------------- */
 
+upsweep_status scan_any(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags) {
+    return upsweep_scan_ex(ctx, out, in, n, type, op, flags, NULL, NULL);
+}
+
 upsweep_status upsweep_scan(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags) {
     const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL && few->scan(ctx, out, in, n, type, op, flags)) return UPSWEEP_OK;
-    return upsweep_scan_ex(ctx, out, in, n, type, op, flags, NULL, NULL);
+    return (few != NULL ? few->scan : scan_any)(ctx, out, in, n, type, op, flags);
 }
 
 static upsweep_status check_scan(upsweep_context *ctx, const struct scan_args *a) {
@@ -92,11 +95,11 @@ static upsweep_status run_compact(upsweep_context *ctx, const struct compact_arg
 
 /* By predicate: checks the type and the predicate, then the rest. */
 static upsweep_status compact_where(upsweep_context *ctx, struct compact_args *a, const upsweep_predicate *keep, bool in_place) {
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL && few->compact(ctx, a, keep)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_type(ctx, a->type));
     TRY(check_predicate(ctx, a->type, keep, &a->keep));
-    const struct short_cuts *few = a->output == COMPACT_KEPT ? short_cuts_of(ctx) : NULL;
-    if (few != NULL && few->compact(ctx, a->out, a->count, a->in, a->n, a->type, &a->keep)) return UPSWEEP_OK;
     a->elem_nbytes = upsweep_type_nbytes(a->type);
     return run_compact(ctx, a, in_place);
 }
@@ -104,6 +107,8 @@ static upsweep_status compact_where(upsweep_context *ctx, struct compact_args *a
 /* By byte flags: elements are records of any size. */
 static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args *a) {
     static const uint8_t no_flags; /* n = 0 may come with flags NULL, but NULL means "by predicate" to a backend */
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL && few->compact(ctx, a, NULL)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_elem_nbytes(ctx, a->elem_nbytes, "elem_nbytes"));
     if (a->flags == NULL && a->n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL");
@@ -162,7 +167,10 @@ static upsweep_status run_sort(upsweep_context *ctx, const struct sort_args *a) 
 
 upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
     const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL && few->sort(ctx, out, in, n, type, order)) return UPSWEEP_OK;
+    return (few != NULL ? few->sort : sort_any)(ctx, out, in, n, type, order);
+}
+
+upsweep_status sort_any(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
     TRY(begin(ctx));
     TRY(check_type(ctx, type));
     struct sort_args args = {.keys_out = out, .keys_in = in, .n = n, .type = type};
@@ -177,10 +185,12 @@ upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uin
 
 upsweep_status upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void *keys_in, void *values_out, const void *values_in,
                                   uint64_t n, upsweep_type type, size_t value_nbytes, const upsweep_order *order) {
+    const struct short_cuts *few = short_cuts_of(ctx);
+    struct sort_args args = {keys_out, keys_in, values_out, values_in, n, type, value_nbytes, false, 0, 0, false};
+    if (few != NULL && keys_out != NULL && few->sort_values(ctx, &args, order)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_type(ctx, type));
     TRY(check_elem_nbytes(ctx, value_nbytes, "value_nbytes"));
-    struct sort_args args = {keys_out, keys_in, values_out, values_in, n, type, value_nbytes, false, 0, 0, false};
     TRY(check_order(ctx, type, order, &args));
     const size_t nbytes = upsweep_type_nbytes(type);
     const struct array arrays[4] = {{"keys_out", keys_out, n, nbytes, nbytes},
@@ -201,6 +211,8 @@ upsweep_status upsweep_argsort(upsweep_context *ctx, void *indices, const void *
     TRY(check_index_type(ctx, index_type, 0, n));
     const size_t nbytes = upsweep_type_nbytes(type), index_nbytes = upsweep_type_nbytes(index_type);
     struct sort_args args = {.keys_in = keys, .values_out = indices, .n = n, .type = type, .value_nbytes = index_nbytes};
+    const struct short_cuts *few = short_cuts_of(ctx);
+    if (few != NULL && few->sort_values(ctx, &args, order)) return UPSWEEP_OK;
     TRY(check_order(ctx, type, order, &args));
     const struct array a_indices = {"indices", indices, n, index_nbytes, index_nbytes}, a_keys = {"keys", keys, n, nbytes, nbytes};
     TRY(check_array(ctx, a_indices));

@@ -150,3 +150,9 @@ ALWAYS_INLINE uint64_t NAME(vec_keeps)(upsweep_cmp cmp, NAME(vec) x, NAME(vec) v
         return NAME(signs)((__m256i)(x != value));
     }
 }
+
+/* Those of in [n], less than a vector: the last items of one. */
+ALWAYS_INLINE uint64_t NAME(few_keep)(upsweep_cmp cmp, const T *in, size_t n, NAME(vec) value) {
+    const NAME(vec) x = (NAME(vec))load_last_of_row((const uint8_t *)in, n * NBYTES);
+    return NAME(vec_keeps)(cmp, x, value) >> (VEC_NBYTES / NBYTES - n);
+}

@@ -177,3 +177,9 @@ ALWAYS_INLINE uint64_t NAME(vec_keeps)(upsweep_cmp cmp, NAME(vec) x, NAME(vec) v
 #endif
     }
 }
+
+/* Those of in [n], less than a vector. */
+ALWAYS_INLINE uint64_t NAME(few_keep)(upsweep_cmp cmp, const T *in, size_t n, NAME(vec) value) {
+    const NAME(vec) x = (NAME(vec))load_first((__m512i)value, in, n * NBYTES);
+    return NAME(vec_keeps)(cmp, x, value) & first_bytes(n);
+}

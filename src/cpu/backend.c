@@ -1,6 +1,7 @@
 /* backend.c: the CPU backend's vtable: host memory, a pool of threads, and the primitives of scan.c, compact.c, sort.c and
  * utf8.c. */
 #define _DEFAULT_SOURCE /* madvise */
+#include "kernels.h"
 #include "utf8_kernels.h"
 
 #include <inttypes.h>
@@ -57,7 +58,7 @@ static upsweep_status open_cpu(upsweep_context *ctx, int64_t index) {
     struct cpu_impl *impl = context_host_alloc(&ctx->options, sizeof *impl);
     if (impl == NULL) return context_fail(ctx, UPSWEEP_ERR_MEMORY, "out of memory for a CPU context");
     const enum cpu_isa isa = cpu_isa_best();
-    *impl = (struct cpu_impl){.isa = isa, .utf8 = cpu_utf8_kernels(isa), .nthreads = nthreads};
+    *impl = (struct cpu_impl){.isa = isa, .kernels = kernels_of(isa), .utf8 = cpu_utf8_kernels(isa), .nthreads = nthreads};
     ctx->impl = impl;
     if (nthreads == 1 || ctx->options.parallel_for != NULL) return UPSWEEP_OK;
     upsweep_status status;

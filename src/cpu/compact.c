@@ -14,11 +14,12 @@
  * Partition to two arrays is that twice, with a stage for either side. To one array, it needs the number kept before it can place the first
  * rejected item: a first pass over the flags or items counts. The other way, to write the rejected ones backwards from the end and to turn
  * them round afterwards, moves more bytes as soon as a record is larger than its flag. With all counts known both sides are written in
- * place; only where a full vector would reach past the end of a side does a chunk take the way through a stage.
+ * place; kernels are told how much room there is. What is a chunk or less needs no first pass: its bits are still there when its kept items
+ * have been written.
  * Records of other sizes than 1, 2, 4, 8, 16 bytes need no stage: they are copied exactly.
  *
  * Cost: n items or flags read, count written (partition: n written; to one array, n read twice). Scratch: a block a thread, for either side
- * of a partition.
+ * of a partition; none for one thread.
  * Source: Billeter, Olsson, Assarsson, Efficient stream compaction on wide SIMD many-core architectures, 2009. */
 #include <string.h>
 
@@ -60,12 +61,12 @@ static size_t count_bits(const uint64_t *bits, size_t n) {
     return count;
 }
 
-static size_t emit_items(const struct compact_run *run, void *out, uint64_t first, size_t n, const uint64_t *bits) {
+static size_t emit_items(const struct compact_run *run, void *out, size_t room, uint64_t first, size_t n, const uint64_t *bits) {
     const struct compact_args *args = run->args;
     const char *in = (const char *)args->in + (size_t)first * args->elem_nbytes;
     if (args->output == COMPACT_INDICES32) return run->kernels->indices32(out, args->base + first, bits, n);
     if (args->output == COMPACT_INDICES64) return run->kernels->indices64(out, args->base + first, bits, n);
-    if (run->compact != NULL) return run->compact(out, in, bits, n);
+    if (run->compact != NULL) return run->compact(out, room, in, bits, n);
     return compact_records(out, in, bits, n, args->elem_nbytes);
 }
 
@@ -80,12 +81,8 @@ struct side {
     uint64_t room;
 };
 
-/* Kernels may write n items however few they keep: not where there is no room for so many. */
-static size_t emit_to_side(const struct compact_run *run, struct side *side, uint64_t first, size_t n, const uint64_t *bits,
-                           unsigned char *stage) {
-    const bool direct = stage == NULL || n <= side->room || run->compact == NULL;
-    const size_t kept = emit_items(run, direct ? side->next : stage, first, n, bits);
-    if (!direct) memcpy(side->next, stage, kept * run->out_nbytes);
+static size_t emit_to_side(const struct compact_run *run, struct side *side, uint64_t first, size_t n, const uint64_t *bits) {
+    const size_t kept = emit_items(run, side->next, (size_t)side->room, first, n, bits);
     side->next += kept * run->out_nbytes;
     side->room -= kept;
     return kept;
@@ -94,21 +91,19 @@ static size_t emit_to_side(const struct compact_run *run, struct side *side, uin
 /* Items [first, first + n) to both sides; the bits are inverted or not afterwards. In place, the side that goes to where the items are is
  * the last to be written. Returns how many were kept. */
 static size_t emit_to_both(const struct compact_run *run, struct side *kept, struct side *rejected, uint64_t first, size_t n,
-                           uint64_t *bits, unsigned char *stage) {
+                           uint64_t *bits) {
     const bool kept_last = run->args->out == run->args->in;
     size_t nkept = 0;
-    if (!kept_last) nkept = emit_to_side(run, kept, first, n, bits, stage);
+    if (!kept_last) nkept = emit_to_side(run, kept, first, n, bits);
     invert_bits(bits, n);
-    emit_to_side(run, rejected, first, n, bits, stage);
+    emit_to_side(run, rejected, first, n, bits);
     if (!kept_last) return nkept;
     invert_bits(bits, n);
-    return emit_to_side(run, kept, first, n, bits, stage);
+    return emit_to_side(run, kept, first, n, bits);
 }
 
-/* Items [first, first + n): the kept ones to one side, the others to the other, unless that is NULL. Returns how many were kept.
- * stage: room for a chunk, if a side might be too short for a chunk. */
-static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, struct side kept, struct side *rejected,
-                     unsigned char *stage) {
+/* Items [first, first + n): the kept ones to one side, the others to the other, unless that is NULL. Returns how many were kept. */
+static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, struct side kept, struct side *rejected) {
     const struct compact_args *args = run->args;
     if (args->flags == NULL && args->output == COMPACT_KEPT)
         return run->kernels->filter[args->type](&args->keep, kept.next, (const char *)args->in + (size_t)first * args->elem_nbytes, n);
@@ -118,9 +113,9 @@ static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, st
         const size_t chunk = n - done < CHUNK_ITEMS ? n - done : CHUNK_ITEMS;
         mask_items(run, first + done, chunk, bits);
         if (rejected == NULL)
-            nkept += emit_to_side(run, &kept, first + done, chunk, bits, stage);
+            nkept += emit_to_side(run, &kept, first + done, chunk, bits);
         else
-            nkept += emit_to_both(run, &kept, rejected, first + done, chunk, bits, stage);
+            nkept += emit_to_both(run, &kept, rejected, first + done, chunk, bits);
     }
     return nkept;
 }
@@ -149,19 +144,17 @@ static unsigned char *rejected_place_of(const struct compact_run *run, uint64_t 
     return run->rejected + (size_t)item * run->out_nbytes;
 }
 
-static unsigned char *stage_of(const struct compact_run *run, uint32_t task) {
-    return run->stages != NULL ? run->stages + task * run->stage_nbytes : NULL;
-}
+static unsigned char *stage_of(const struct compact_run *run, uint32_t task) { return run->stages + task * run->stage_nbytes; }
 
 /* ---- policies ---------------------------------------------------------------------------------------------------------------- */
 
 /* Straight to the output: one thread, whose items of either side never run past the reading position, or records. */
 
 static uint64_t sift_direct(const struct compact_run *run, uint64_t first, size_t n, uint64_t carry) {
-    const struct side kept = {place_of(run, carry), UINT64_MAX};
-    if (run->rejected == NULL) return sift(run, first, n, kept, NULL, NULL);
-    struct side rejected = {rejected_place_of(run, first - carry), UINT64_MAX};
-    return sift(run, first, n, kept, &rejected, NULL);
+    const struct side kept = {place_of(run, carry), run->args->n - carry};
+    if (run->rejected == NULL) return sift(run, first, n, kept, NULL);
+    struct side rejected = {rejected_place_of(run, first - carry), run->args->n - (first - carry)};
+    return sift(run, first, n, kept, &rejected);
 }
 
 static void finish_direct(const void *arg, uint32_t task, uint64_t first, size_t n, uint64_t carry, uint64_t aggregate) {
@@ -177,9 +170,9 @@ static const struct chain_policy direct_policy = {count_block, add_counts, finis
 
 static uint64_t reduce_staged(const void *arg, uint32_t task, uint64_t first, size_t n) {
     const struct compact_run *run = arg;
-    const struct side kept = {stage_of(run, task), UINT64_MAX};
-    struct side rejected = {stage_of(run, task) + CHAIN_BLOCK_NBYTES, UINT64_MAX};
-    return sift(run, first, n, kept, run->rejected != NULL ? &rejected : NULL, NULL);
+    const struct side kept = {stage_of(run, task), n};
+    struct side rejected = {stage_of(run, task) + CHAIN_BLOCK_NBYTES, n};
+    return sift(run, first, n, kept, run->rejected != NULL ? &rejected : NULL);
 }
 
 static void copy_staged(const struct compact_run *run, unsigned char *out, const unsigned char *stage, uint64_t n) {
@@ -205,7 +198,8 @@ static void finish_split(const void *arg, uint32_t task, uint64_t first, size_t 
     const struct compact_run *run = arg;
     struct side kept = {place_of(run, carry), aggregate};
     struct side rejected = {rejected_place_of(run, first - carry), n - aggregate};
-    sift(run, first, n, kept, &rejected, stage_of(run, task));
+    (void)task;
+    sift(run, first, n, kept, &rejected);
 }
 
 static uint64_t pass_split(const void *arg, uint64_t first, size_t n, uint64_t carry) {
@@ -213,7 +207,7 @@ static uint64_t pass_split(const void *arg, uint64_t first, size_t n, uint64_t c
     const uint64_t total_rejected = run->args->n - run->total_kept;
     struct side kept = {place_of(run, carry), run->total_kept - carry};
     struct side rejected = {rejected_place_of(run, first - carry), total_rejected - (first - carry)};
-    return carry + sift(run, first, n, kept, &rejected, stage_of(run, 0));
+    return carry + sift(run, first, n, kept, &rejected);
 }
 
 static const struct chain_policy split_policy = {count_block, add_counts, finish_split, pass_split};
@@ -232,20 +226,14 @@ static const struct chain_policy count_policy = {count_block, add_counts, finish
 
 static bool is_vector_width(size_t nbytes) { return nbytes <= 16 && (nbytes & (nbytes - 1)) == 0; }
 
-/* Of a task: blocks of so many sides; or a chunk. 0: no stage is needed. */
-static size_t block_stage_nbytes(size_t elem_nbytes, size_t nsides, uint32_t ntasks) {
+/* Of a task: blocks of so many sides. 0: no stage is needed. */
+static size_t stage_nbytes(size_t elem_nbytes, size_t nsides, uint32_t ntasks) {
     return is_vector_width(elem_nbytes) && ntasks > 1 ? nsides * CHAIN_BLOCK_NBYTES : 0;
-}
-
-static size_t chunk_stage_nbytes(uint64_t n, size_t elem_nbytes) {
-    const size_t items = n < CHUNK_ITEMS ? (size_t)n : CHUNK_ITEMS;
-    return is_vector_width(elem_nbytes) ? (items * elem_nbytes + 63) / 64 * 64 : 0;
 }
 
 uint64_t cpu_compact_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split) {
     const uint32_t ntasks = chain_ntasks(ctx, n, elem_nbytes);
-    const size_t blocks = block_stage_nbytes(elem_nbytes, split ? 2 : 1, ntasks), chunk = split ? chunk_stage_nbytes(n, elem_nbytes) : 0;
-    return (uint64_t)(blocks > chunk ? blocks : chunk) * ntasks; /* indices are of typed elements, and need no more */
+    return (uint64_t)stage_nbytes(elem_nbytes, split ? 2 : 1, ntasks) * ntasks; /* indices are of typed elements, and need no more */
 }
 
 /* A block's items, so that neither its input nor its output is larger than CHAIN_BLOCK_NBYTES; for large records at least 64. */
@@ -260,6 +248,34 @@ static size_t out_nbytes_of(const struct compact_args *args) {
     return args->elem_nbytes;
 }
 
+static compact_kernel *compact_kernel_of(const struct kernels *kernels, size_t nbytes) {
+    return is_vector_width(nbytes) ? kernels->compact[__builtin_ctzll(nbytes)] : NULL;
+}
+
+bool cpu_compact_at_once(const upsweep_context *ctx, const struct compact_args *args) {
+    const struct kernels *kernels = cpu_kernels(ctx);
+    const size_t n = (size_t)args->n, out_nbytes = out_nbytes_of(args);
+    if (args->flags == NULL && args->output == COMPACT_KEPT) { /* of any length */
+        *args->count = kernels->filter[args->type](&args->keep, args->out, args->in, n);
+        return true;
+    }
+    if (args->n > CHUNK_ITEMS) return false;
+    const struct compact_run run = {
+        .args = args, .kernels = kernels, .compact = compact_kernel_of(kernels, out_nbytes), .out_nbytes = out_nbytes};
+    struct side kept = {args->out, n}, rejected = {args->rest, n};
+    uint64_t bits[CHUNK_ITEMS / 64];
+    mask_items(&run, 0, n, bits);
+    if (args->rest != NULL) {
+        *args->count = emit_to_both(&run, &kept, &rejected, 0, n, bits);
+        return true;
+    }
+    *args->count = emit_to_side(&run, &kept, 0, n, bits);
+    if (args->output != COMPACT_SPLIT) return true;
+    invert_bits(bits, n);
+    emit_to_side(&run, &kept, 0, n, bits); /* behind them */
+    return true;
+}
+
 upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args) {
     const bool split = args->output == COMPACT_SPLIT, to_one = split && args->rest == NULL;
     const size_t out_nbytes = out_nbytes_of(args), items = block_items(args->elem_nbytes, out_nbytes);
@@ -267,13 +283,13 @@ upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args
     struct compact_run run = {
         .args = args,
         .kernels = cpu_kernels(ctx),
+        .compact = compact_kernel_of(cpu_kernels(ctx), out_nbytes),
         .out_nbytes = out_nbytes,
         .stages = ctx->scratch,
-        .stage_nbytes = to_one ? chunk_stage_nbytes(args->n, out_nbytes) : block_stage_nbytes(out_nbytes, split ? 2 : 1, ntasks),
+        .stage_nbytes = to_one ? 0 : stage_nbytes(out_nbytes, split ? 2 : 1, ntasks),
         .rejected = args->rest,
         .stream = args->n >= STREAM_NBYTES / args->elem_nbytes,
     };
-    if (is_vector_width(out_nbytes)) run.compact = run.kernels->compact[__builtin_ctzll(out_nbytes)];
     const struct chain_policy *policy = run.stage_nbytes > 0 ? &staged_policy : &direct_policy;
     if (to_one) {
         run.total_kept = chain_run(ctx, &count_policy, &run, args->n, items, 0, ntasks);

@@ -25,12 +25,14 @@ void cpu_pool_close(struct cpu_pool *pool);
 
 struct cpu_impl {
     enum cpu_isa isa;
-    const struct utf8_kernels *utf8; /* of that set (utf8_kernels.h) */
+    const struct kernels *kernels;   /* of that set (kernels.h) */
+    const struct utf8_kernels *utf8; /* (utf8_kernels.h) */
     uint32_t nthreads;
     struct cpu_pool *pool; /* NULL with one thread or with the caller's executor */
 };
 
 static inline struct cpu_impl *cpu_impl(const upsweep_context *ctx) { return ctx->impl; }
+static inline const struct kernels *cpu_kernels(const upsweep_context *ctx) { return cpu_impl(ctx)->kernels; }
 
 /* Runs task(arg, i) for every i in [0, ntasks) on the pool or on the caller's executor, and returns when all have returned. Which thread
  * runs what, and how many run at once, is open: tasks may wait only on work that another task has already begun (take block numbers from
@@ -48,9 +50,11 @@ uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, s
 uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
 uint64_t cpu_utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
 
-/* short_cuts.c: calls on few elements. The sort among them (sort.c) takes arrays that have been checked, and sorts them if they are so
- * short that it needs no scratch; else it returns false. */
+/* short_cuts.c: calls on few elements. Of compactions and sorts, those that need neither scratch nor threads (compact.c, sort.c): the
+ * arguments have been checked; false: there are too many elements, and nothing has been done. */
 extern const struct short_cuts cpu_short_cuts;
+bool cpu_compact_at_once(const upsweep_context *ctx, const struct compact_args *args);
+bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args);
 bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending);
 
 #endif

@@ -15,6 +15,8 @@
 #ifndef UPSWEEP_KERNELS_H
 #define UPSWEEP_KERNELS_H
 
+#include <string.h>
+
 #include "cpu.h"
 
 /* A running value in 64 bits: a double for rounded scans, else the element in the first bytes. */
@@ -37,14 +39,15 @@ typedef scan_carry reduce_kernel(upsweep_op op, const void *in, size_t n);
 /* Bit i of bits [(n + 63) / 64] = in[i] satisfies the predicate; bits past n are 0. */
 typedef void mask_kernel(const upsweep_predicate *keep, const void *in, size_t n, uint64_t *bits);
 
-/* Copies the items of in [n] that satisfy the predicate to out and returns their number; the rest as compact_kernel. The same as a mask and
- * then a compaction, without bits in between. */
+/* Copies the items of in [n] that satisfy the predicate to out [n] and returns their number; the rest as compact_kernel. The same as a mask
+ * and then a compaction, without bits in between. */
 typedef size_t filter_kernel(const upsweep_predicate *keep, void *out, const void *in, size_t n);
 
-/* Copies the items of in [n] whose bit is set to out and returns their number. Writes within out [n] only, but there also past the kept
- * items: full vectors are what makes it fast. out may lie before in or at it: nothing is overwritten before it is read. */
-typedef size_t compact_kernel(void *out, const void *in, const uint64_t *bits, size_t n);
-/* The same with base + i for item i. */
+/* Copies the items of in [n] whose bit is set to out [room], which is as large as that takes, and returns their number. Writes within out
+ * [room] only, but there also past the kept items: full vectors are what makes it fast. out may lie before in or at it: nothing is
+ * overwritten before it is read. */
+typedef size_t compact_kernel(void *out, size_t room, const void *in, const uint64_t *bits, size_t n);
+/* The same with base + i for item i, and room for n. */
 typedef size_t indices_kernel(void *out, uint64_t base, const uint64_t *bits, size_t n);
 
 /* memcpy that bypasses the caches. */
@@ -99,18 +102,28 @@ extern const struct kernels kernels_avx2;
 extern const struct kernels kernels_avx512;
 #endif
 
-static inline const struct kernels *cpu_kernels(const upsweep_context *ctx) {
+static inline const struct kernels *kernels_of(enum cpu_isa isa) {
 #if defined(__x86_64__)
-    if (cpu_impl(ctx)->isa == CPU_AVX512) return &kernels_avx512;
-    if (cpu_impl(ctx)->isa == CPU_AVX2) return &kernels_avx2;
+    if (isa == CPU_AVX512) return &kernels_avx512;
+    if (isa == CPU_AVX2) return &kernels_avx2;
 #endif
-    (void)ctx;
+    (void)isa;
     return &kernels_portable;
 }
 
-/* Portable rows that the vector tables use for what is left over, or have no better version of. */
-compact_kernel compact_portable_1, compact_portable_2, compact_portable_4, compact_portable_8, compact_portable_16;
-indices_kernel indices32_portable, indices64_portable;
+/* Copies the items of in [n] from number i on whose bit is set to *end, which moves on behind them: one by one, and writes nothing else. */
+ALWAYS_INLINE void compact_one_by_one(size_t nbytes, unsigned char **end, const unsigned char *in, const uint64_t *bits, size_t i,
+                                      size_t n) {
+    for (size_t first = i / 64 * 64; first < n; first += 64) {
+        uint64_t word = bits[first / 64];
+        if (first < i) word = word >> i % 64 << i % 64;
+        for (; word != 0; word &= word - 1, *end += nbytes) {
+            unsigned char copy[16]; /* memcpy may not overlap, and in place the two can be one */
+            memcpy(copy, in + (first + (size_t)__builtin_ctzll(word)) * nbytes, nbytes);
+            memcpy(*end, copy, nbytes);
+        }
+    }
+}
 
 /* Items of any size: writes exactly the kept ones. out does not overlap in. */
 size_t compact_records(void *out, const void *in, const uint64_t *bits, size_t n, size_t item_nbytes);

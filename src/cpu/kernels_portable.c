@@ -30,25 +30,25 @@ static inline uint64_t load_le64(const unsigned char *p) {
 
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE size_t compact_items(void *out, const void *in, const uint64_t *bits, size_t n, size_t nbytes) {
+/* Whole words of bits while there is room for 64 items, and the rest one by one. */
+ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const void *in, const uint64_t *bits, size_t n) {
     const unsigned char *item = in;
-    unsigned char *free_place = out;
-    for (size_t i = 0; i < n; i++, item += nbytes) {
-        unsigned char copy[16]; /* memcpy may not overlap, and in place the two can be one */
-        memcpy(copy, item, nbytes);
-        memcpy(free_place, copy, nbytes);
-        free_place += nbytes * (bits[i / 64] >> (i % 64) & 1);
-    }
+    unsigned char *free_place = out, *const limit = free_place + room * nbytes;
+    size_t i = 0;
+    for (; n - i >= 64 && (size_t)(limit - free_place) >= 64 * nbytes; i += 64)
+        for (size_t k = 0; k < 64; k++, item += nbytes) {
+            unsigned char copy[16]; /* as in compact_one_by_one() */
+            memcpy(copy, item, nbytes);
+            memcpy(free_place, copy, nbytes);
+            free_place += nbytes * (bits[i / 64] >> k & 1);
+        }
+    compact_one_by_one(nbytes, &free_place, in, bits, i, n);
     return (size_t)(free_place - (unsigned char *)out) / nbytes;
 }
 
-size_t compact_portable_1(void *out, const void *in, const uint64_t *bits, size_t n) { return compact_items(out, in, bits, n, 1); }
-size_t compact_portable_2(void *out, const void *in, const uint64_t *bits, size_t n) { return compact_items(out, in, bits, n, 2); }
-size_t compact_portable_4(void *out, const void *in, const uint64_t *bits, size_t n) { return compact_items(out, in, bits, n, 4); }
-size_t compact_portable_8(void *out, const void *in, const uint64_t *bits, size_t n) { return compact_items(out, in, bits, n, 8); }
-size_t compact_portable_16(void *out, const void *in, const uint64_t *bits, size_t n) { return compact_items(out, in, bits, n, 16); }
+#include "compact_widths_tmpl.h"
 
-size_t indices32_portable(void *out, uint64_t base, const uint64_t *bits, size_t n) {
+static size_t indices32_portable(void *out, uint64_t base, const uint64_t *bits, size_t n) {
     uint32_t *index = out;
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -58,7 +58,7 @@ size_t indices32_portable(void *out, uint64_t base, const uint64_t *bits, size_t
     return kept;
 }
 
-size_t indices64_portable(void *out, uint64_t base, const uint64_t *bits, size_t n) {
+static size_t indices64_portable(void *out, uint64_t base, const uint64_t *bits, size_t n) {
     uint64_t *index = out;
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -103,7 +103,7 @@ const struct kernels kernels_portable = {
     .reduce = {UPSWEEP_TYPE_TABLE(REDUCE_ROW)},
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
     .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
-    .compact = {compact_portable_1, compact_portable_2, compact_portable_4, compact_portable_8, compact_portable_16},
+    .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32_portable,
     .indices64 = indices64_portable,
     .stream_copy = copy_portable,

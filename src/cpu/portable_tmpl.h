@@ -104,7 +104,7 @@ ALWAYS_INLINE scan_carry NAME(reduce_rounded)(upsweep_op op, const T *in, size_t
 /* ---- predicates -------------------------------------------------------------------------------------------------------------- */
 
 /* 64 comparisons to bytes of 0 or 1, which compilers vectorise; then 8 bytes to 8 bits at a time by a multiplication that moves bit 0 of
- * byte k to bit 56 + k. */
+ * byte k to bit 56 + k. The last, incomplete group bit by bit. */
 ALWAYS_INLINE void NAME(mask_items)(upsweep_cmp cmp, const T *in, T value, size_t n, uint64_t *bits) {
     const size_t nwords = n / 64;
     for (size_t w = 0; w < nwords; w++, in += 64) {
@@ -113,14 +113,9 @@ ALWAYS_INLINE void NAME(mask_items)(upsweep_cmp cmp, const T *in, T value, size_
         bits[w] = 0;
         for (int k = 0; k < 8; k++) bits[w] |= (load_le64(kept + 8 * k) * 0x0102040810204080u >> 56) << (8 * k);
     }
-}
-
-/* The word of the last, incomplete group of n < 64 items. */
-static uint64_t NAME(mask_rest)(const upsweep_predicate *keep, const T *in, size_t n) {
-    const T value = NAME(value_of)(keep);
-    uint64_t word = 0;
-    for (size_t i = 0; i < n; i++) word |= (uint64_t)NAME(keeps)(keep->cmp, in[i], value) << i;
-    return word;
+    if (n % 64 == 0) return;
+    bits[nwords] = 0;
+    for (size_t i = 0; i < n % 64; i++) bits[nwords] |= (uint64_t)NAME(keeps)(cmp, in[i], value) << i;
 }
 
 /* The next free place takes every item, and moves on if the item is kept: no branch to mispredict. */
@@ -132,10 +127,4 @@ ALWAYS_INLINE size_t NAME(filter_items)(upsweep_cmp cmp, T *out, const T *in, T 
         kept += NAME(keeps)(cmp, x, value);
     }
     return kept;
-}
-
-/* filter_items leaves no rest. */
-ALWAYS_INLINE size_t NAME(filter_rest)(const upsweep_predicate *keep, T *out, const T *in, size_t n) {
-    (void)keep, (void)out, (void)in, (void)n;
-    return 0;
 }

@@ -10,20 +10,35 @@
 
 enum {
     FEW_ITEMS = 4096, /* less than a block (chain.h) of any type, and than what threads share */
+    FEW_NBYTES = 16,  /* of a record */
     FEW_UNITS = 16384 /* of text */
 };
 
-/* By type: bytes of an element; the last operator that it has. */
-#define SIZE_ROW(e, v, name, ctype, kind) [e] = sizeof(ctype),
-#define LAST_OP_FLOAT                     UPSWEEP_MAX
-#define LAST_OP_SIGNED                    UPSWEEP_XOR
-#define LAST_OP_UNSIGNED                  UPSWEEP_XOR
-#define OP_ROW(e, v, name, ctype, kind)   [e] = LAST_OP_##kind,
-static const uint8_t sizes[UPSWEEP_TYPE_COUNT] = {UPSWEEP_TYPE_TABLE(SIZE_ROW)};
-static const uint8_t last_ops[UPSWEEP_TYPE_COUNT] = {UPSWEEP_TYPE_TABLE(OP_ROW)};
+/* By type: bytes of an element, the last operator and the last comparison that it has, and the constants that fit: value + offset <= most,
+ * in 64 bits that wrap. */
+#define LAST_OP_FLOAT      UPSWEEP_MAX
+#define LAST_OP_SIGNED     UPSWEEP_XOR
+#define LAST_OP_UNSIGNED   UPSWEEP_XOR
+#define LAST_CMP_FLOAT     UPSWEEP_NOT_NAN
+#define LAST_CMP_SIGNED    UPSWEEP_GE
+#define LAST_CMP_UNSIGNED  UPSWEEP_GE
+#define MOST(nbytes)       (UINT64_MAX >> (64 - 8 * (nbytes)))
+#define MOST_FLOAT(n)      UINT64_MAX
+#define MOST_SIGNED(n)     MOST(n)
+#define MOST_UNSIGNED(n)   MOST(n)
+#define OFFSET_FLOAT(n)    0
+#define OFFSET_SIGNED(n)   (MOST(n) / 2 + 1)
+#define OFFSET_UNSIGNED(n) 0
+#define TYPE_ROW(e, v, name, ctype, kind) \
+    [e] = {sizeof(ctype), LAST_OP_##kind, LAST_CMP_##kind, MOST_##kind(sizeof(ctype)), OFFSET_##kind(sizeof(ctype))},
+static const struct {
+    uint8_t nbytes, last_op, last_cmp;
+    uint64_t most, offset;
+} types[UPSWEEP_TYPE_COUNT] = {UPSWEEP_TYPE_TABLE(TYPE_ROW)};
 _Static_assert(UPSWEEP_ADD == 0 && UPSWEEP_MUL < UPSWEEP_MAX && UPSWEEP_MIN < UPSWEEP_MAX && UPSWEEP_MAX + 1 == UPSWEEP_AND &&
                    UPSWEEP_XOR + 1 == UPSWEEP_OP_COUNT,
                "operators of all types come first");
+_Static_assert(UPSWEEP_GE + 1 == UPSWEEP_NOT_NAN && UPSWEEP_NOT_NAN + 1 == UPSWEEP_CMP_COUNT, "comparisons of all types come first");
 
 /* Memory of nbytes > 0, aligned, that does not reach around the end of the address space. */
 ALWAYS_INLINE bool is_array(const void *p, uint64_t nbytes, size_t alignment) {
@@ -35,31 +50,85 @@ ALWAYS_INLINE bool is_array(const void *p, uint64_t nbytes, size_t alignment) {
 /* The same array, or two that share nothing, of a call on few elements; the caller's own scratch is left to the long way. */
 ALWAYS_INLINE bool are_good(const upsweep_context *ctx, const void *out, const void *in, uint64_t n, upsweep_type type) {
     if ((uint32_t)type >= UPSWEEP_TYPE_COUNT || n - 1 >= FEW_ITEMS || ctx->scratch_is_callers) return false;
-    const size_t size = sizes[type];
+    const size_t size = types[type].nbytes;
     const uint64_t nbytes = n * size;
     return is_array(out, nbytes, size) && is_array(in, nbytes, size) && (out == in || is_apart(out, nbytes, in, nbytes));
 }
 
-static bool scan_few(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags) {
-    if (!are_good(ctx, out, in, n, type) || (uint32_t)op > last_ops[type] || flags > UPSWEEP_INCLUSIVE) return false;
-    cpu_kernels(ctx)->scan[type](op, flags == UPSWEEP_INCLUSIVE, false, out, in, (size_t)n, carry_rules[type].identity(op));
-    return true;
+static upsweep_status scan_few(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op,
+                               uint32_t flags) {
+    if (!are_good(ctx, out, in, n, type) || (uint32_t)op > types[type].last_op || flags > UPSWEEP_INCLUSIVE)
+        return scan_any(ctx, out, in, n, type, op, flags);
+    const scan_carry identity = op == UPSWEEP_ADD ? 0 : carry_rules[type].identity(op); /* a sum of nothing is 0 in all types' bits */
+    cpu_kernels(ctx)->scan[type](op, flags == UPSWEEP_INCLUSIVE, false, out, in, (size_t)n, identity);
+    return UPSWEEP_OK;
 }
 
-static bool compact_few(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
-                        const upsweep_predicate *keep) {
-    if (!are_good(ctx, out, in, n, type) || !is_array(count, sizeof *count, sizeof *count)) return false;
-    const uint64_t nbytes = n * sizes[type];
-    if (!is_apart(count, sizeof *count, out, nbytes) || !is_apart(count, sizeof *count, in, nbytes)) return false;
-    *count = cpu_kernels(ctx)->filter[type](keep, out, in, (size_t)n);
-    return true;
+/* Fits the type; *to is then as the long way has it. */
+ALWAYS_INLINE bool is_predicate(upsweep_type type, const upsweep_predicate *keep, upsweep_predicate *to) {
+    if (keep == NULL || (uint32_t)type >= UPSWEEP_TYPE_COUNT || (uint32_t)keep->cmp > types[type].last_cmp) return false;
+    const bool has_value = keep->cmp != UPSWEEP_NONZERO && keep->cmp != UPSWEEP_NOT_NAN;
+    *to = (upsweep_predicate){keep->cmp, {.u = has_value ? keep->value.u : 0}};
+    return to->value.u + types[type].offset <= types[type].most;
 }
 
-static bool sort_few(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
-    if (!are_good(ctx, out, in, n, type)) return false;
-    if (order == NULL) return cpu_sort_at_once(ctx, out, in, n, type, false);
-    const bool whole = order->lo_bit == 0 && (order->hi_bit == 0 || order->hi_bit == 8u * sizes[type]);
-    return whole && order->descending <= 1 && order->low_memory <= 1 && cpu_sort_at_once(ctx, out, in, n, type, order->descending == 1);
+/* An output of a compaction that is apart from what else it has, or the input if it may be. */
+ALWAYS_INLINE bool is_output(const void *p, uint64_t nbytes, size_t alignment, const struct compact_args *a, bool in_place) {
+    return is_array(p, nbytes, alignment) && ((in_place && p == a->in) || is_apart(p, nbytes, a->in, a->n * a->elem_nbytes)) &&
+           (a->flags == NULL || is_apart(p, nbytes, a->flags, a->n)) && is_apart(p, nbytes, a->count, sizeof *a->count);
+}
+
+static bool compact_few(upsweep_context *ctx, struct compact_args *a, const upsweep_predicate *keep) {
+    if (a->n - 1 >= FEW_ITEMS || ctx->scratch_is_callers) return false;
+    if (a->flags == NULL && !is_predicate(a->type, keep, &a->keep)) return false;
+    if (a->flags == NULL) a->elem_nbytes = types[a->type].nbytes;
+    if (a->elem_nbytes - 1 >= FEW_NBYTES) return false;
+    const size_t alignment = a->flags == NULL ? a->elem_nbytes : 1;
+    size_t out_nbytes = a->elem_nbytes, out_alignment = alignment;
+    if (a->output == COMPACT_INDICES32) out_nbytes = out_alignment = sizeof(uint32_t);
+    if (a->output == COMPACT_INDICES64) out_nbytes = out_alignment = sizeof(uint64_t);
+    const bool in_place = a->flags == NULL && (a->output == COMPACT_KEPT || a->rest != NULL);
+    const uint64_t nbytes = a->n * out_nbytes;
+    if (!is_array(a->count, sizeof *a->count, sizeof *a->count) || !is_array(a->in, a->n * a->elem_nbytes, alignment)) return false;
+    if (!is_apart(a->count, sizeof *a->count, a->in, a->n * a->elem_nbytes)) return false;
+    if (a->flags != NULL && (!is_array(a->flags, a->n, 1) || !is_apart(a->count, sizeof *a->count, a->flags, a->n))) return false;
+    if (!is_output(a->out, nbytes, out_alignment, a, in_place)) return false;
+    if (a->rest != NULL && !(is_output(a->rest, nbytes, out_alignment, a, in_place) && is_apart(a->out, nbytes, a->rest, nbytes)))
+        return false;
+    return cpu_compact_at_once(ctx, a);
+}
+
+/* Fits the type; *a gets it as the long way has it. */
+ALWAYS_INLINE bool is_order(upsweep_type type, const upsweep_order *order, struct sort_args *a) {
+    const uint32_t width = 8u * types[type].nbytes;
+    a->descending = order != NULL && order->descending == 1;
+    a->low_memory = order != NULL && order->low_memory == 1;
+    a->lo_bit = order != NULL ? order->lo_bit : 0;
+    a->hi_bit = order != NULL && order->hi_bit != 0 ? order->hi_bit : width;
+    return order == NULL || (order->descending <= 1 && order->low_memory <= 1 && a->lo_bit <= a->hi_bit && a->hi_bit <= width);
+}
+
+static upsweep_status sort_few(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
+    struct sort_args a;
+    if (are_good(ctx, out, in, n, type) && is_order(type, order, &a) && a.lo_bit == 0 && a.hi_bit == 8u * types[type].nbytes &&
+        cpu_sort_at_once(ctx, out, in, n, type, a.descending))
+        return UPSWEEP_OK;
+    return sort_any(ctx, out, in, n, type, order);
+}
+
+/* Pairs, or the indices of keys. */
+static bool sort_values_few(upsweep_context *ctx, struct sort_args *a, const upsweep_order *order) {
+    if ((uint32_t)a->type >= UPSWEEP_TYPE_COUNT || a->n - 1 >= FEW_ITEMS || ctx->scratch_is_callers) return false;
+    if (a->value_nbytes - 1 >= FEW_NBYTES || !is_order(a->type, order, a) || a->low_memory) return false;
+    const size_t key_nbytes = types[a->type].nbytes;
+    const uint64_t keys = a->n * key_nbytes, values = a->n * a->value_nbytes;
+    if (!is_array(a->keys_in, keys, key_nbytes) || !is_apart(a->values_out, values, a->keys_in, keys)) return false;
+    if (a->keys_out == NULL) return is_array(a->values_out, values, a->value_nbytes) && cpu_sort_values_at_once(ctx, a);
+    if (!is_array(a->keys_out, keys, key_nbytes) || !is_array(a->values_out, values, 1) || !is_array(a->values_in, values, 1)) return false;
+    if (a->keys_out != a->keys_in && !is_apart(a->keys_out, keys, a->keys_in, keys)) return false;
+    if (a->values_out != a->values_in && !is_apart(a->values_out, values, a->values_in, values)) return false;
+    return is_apart(a->keys_out, keys, a->values_out, values) && is_apart(a->keys_out, keys, a->values_in, values) &&
+           cpu_sort_values_at_once(ctx, a);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------------------- */
@@ -178,6 +247,7 @@ static upsweep_status utf8_encode_few(upsweep_context *ctx, void *out, uint64_t 
 const struct short_cuts cpu_short_cuts = {.scan = scan_few,
                                           .compact = compact_few,
                                           .sort = sort_few,
+                                          .sort_values = sort_values_few,
                                           .utf8_decode = utf8_decode_few,
                                           .utf8_encode = utf8_encode_few,
                                           .utf8_measure = utf8_measure_few};

@@ -14,6 +14,8 @@
 
 #include "target_avx2.h"
 
+#include "avx2_few.h"
+
 #define VEC_NBYTES 32
 typedef __m256i raw_vec;
 
@@ -69,27 +71,78 @@ ALWAYS_INLINE void compress_8(unsigned char **end, const unsigned char *in, uint
     compress_4(end, in, twice[mask]); /* an item is two 4-byte ones */
 }
 
+ALWAYS_INLINE void compress_16(unsigned char **end, const unsigned char *in, uint64_t mask) {
+    _mm_storeu_si128((__m128i *)*end, _mm_loadu_si128((const __m128i *)in));
+    *end += 16 * mask;
+}
+
+/* A group: eight items, four, or one. */
+ALWAYS_INLINE size_t group_of(size_t nbytes) { return nbytes == 16 ? 1 : nbytes == 8 ? 4 : 8; }
+
+ALWAYS_INLINE void compress_group(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t word) {
+    const uint64_t mask = word & ((1u << group_of(nbytes)) - 1);
+    if (nbytes == 1) compress_1(end, in, mask);
+    if (nbytes == 2) compress_2(end, in, mask);
+    if (nbytes == 4) compress_4(end, in, mask);
+    if (nbytes == 8) compress_8(end, in, mask);
+    if (nbytes == 16) compress_16(end, in, mask);
+}
+
 /* 64 items, by a word of bits. */
 ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t word) {
-    const size_t group = nbytes == 8 ? 4 : 8;
-    for (size_t i = 0; i < 64; i += group, in += group * nbytes) {
-        const uint64_t mask = word >> i & (((uint64_t)1 << group) - 1);
-        switch (nbytes) {
-        case 1:
-            compress_1(end, in, mask);
-            break;
-        case 2:
-            compress_2(end, in, mask);
-            break;
-        case 4:
-            compress_4(end, in, mask);
-            break;
-        default:
-            compress_8(end, in, mask);
-            break;
-        }
-    }
+    for (size_t i = 0; i < 64; i += group_of(nbytes)) compress_group(nbytes, end, in + i * nbytes, word >> i);
 }
+
+/* ---- compaction -------------------------------------------------------------------------------------------------------------- */
+
+/* Whole words of bits, then whole groups, while there is room for as many items, and the rest one by one. */
+ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const void *in, const uint64_t *bits, size_t n) {
+    const unsigned char *items = in;
+    unsigned char *end = out, *const limit = end + room * nbytes;
+    const size_t group = group_of(nbytes);
+    size_t i = 0;
+    for (; n - i >= 64 && (size_t)(limit - end) >= 64 * nbytes; i += 64) compress_word(nbytes, &end, items + i * nbytes, bits[i / 64]);
+    for (; n - i >= group && (size_t)(limit - end) >= group * nbytes; i += group)
+        compress_group(nbytes, &end, items + i * nbytes, bits[i / 64] >> i % 64);
+    compact_one_by_one(nbytes, &end, items, bits, i, n);
+    return (size_t)(end - (unsigned char *)out) / nbytes;
+}
+
+#include "compact_widths_tmpl.h"
+
+/* A row of set_bits.h, widened and added to the number of the group's first item, is the indices. */
+
+static size_t indices32(void *out, uint64_t base, const uint64_t *bits, size_t n) {
+    uint32_t *end = out;
+    size_t i = 0;
+    for (; n - i >= 8; i += 8) {
+        const uint64_t mask = bits[i / 64] >> i % 64 & 0xff;
+        const __m256i first = _mm256_set1_epi32((int)(uint32_t)(base + i));
+        const __m256i place = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
+        _mm256_storeu_si256((__m256i *)end, _mm256_add_epi32(first, place));
+        end += _mm_popcnt_u64(mask);
+    }
+    if (i < n)
+        for (uint64_t word = bits[i / 64] >> i % 64; word != 0; word &= word - 1) *end++ = (uint32_t)(base + i + _tzcnt_u64(word));
+    return (size_t)(end - (uint32_t *)out);
+}
+
+static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n) {
+    uint64_t *end = out;
+    size_t i = 0;
+    for (; n - i >= 4; i += 4) {
+        const uint64_t mask = bits[i / 64] >> i % 64 & 0xf;
+        const __m256i first = _mm256_set1_epi64x((long long)(base + i));
+        const __m256i place = _mm256_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
+        _mm256_storeu_si256((__m256i *)end, _mm256_add_epi64(first, place));
+        end += _mm_popcnt_u64(mask);
+    }
+    if (i < n)
+        for (uint64_t word = bits[i / 64] >> i % 64; word != 0; word &= word - 1) *end++ = base + i + _tzcnt_u64(word);
+    return (size_t)(end - (uint64_t *)out);
+}
+
+/* ---- scans and predicates ---------------------------------------------------------------------------------------------------- */
 
 #define INTRINSIC(name) EACH_TYPE_PASTE(_mm256_##name##_, X86)
 
@@ -105,63 +158,6 @@ ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsig
 #include "../each_type.h"
 #define EACH_TYPE "cpu/keep_switch_tmpl.h"
 #include "../each_type.h"
-
-/* ---- compaction -------------------------------------------------------------------------------------------------------------- */
-
-/* All whole words of bits, and the rest with the portable kernel. */
-ALWAYS_INLINE size_t compact_words(size_t nbytes, compact_kernel *portable, void *out, const void *in, const uint64_t *bits, size_t n) {
-    const unsigned char *items = in;
-    unsigned char *end = out;
-    const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++, items += 64 * nbytes) compress_word(nbytes, &end, items, bits[w]);
-    const size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
-    return n % 64 == 0 ? kept : kept + portable(end, items, bits + nwords, n % 64);
-}
-
-static size_t compact_1(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(1, compact_portable_1, out, in, bits, n);
-}
-static size_t compact_2(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(2, compact_portable_2, out, in, bits, n);
-}
-static size_t compact_4(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(4, compact_portable_4, out, in, bits, n);
-}
-static size_t compact_8(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(8, compact_portable_8, out, in, bits, n);
-}
-
-/* A row of set_bits.h, widened and added to the number of the group's first item, is the indices. */
-
-static size_t indices32(void *out, uint64_t base, const uint64_t *bits, size_t n) {
-    uint32_t *end = out;
-    const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++)
-        for (size_t i = 0; i < 64; i += 8) {
-            const uint64_t mask = bits[w] >> i & 0xff;
-            const __m256i first = _mm256_set1_epi32((int)(uint32_t)(base + 64 * w + i));
-            const __m256i place = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
-            _mm256_storeu_si256((__m256i *)end, _mm256_add_epi32(first, place));
-            end += _mm_popcnt_u64(mask);
-        }
-    const size_t kept = (size_t)(end - (uint32_t *)out);
-    return n % 64 == 0 ? kept : kept + indices32_portable(end, base + 64 * nwords, bits + nwords, n % 64);
-}
-
-static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n) {
-    uint64_t *end = out;
-    const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++)
-        for (size_t i = 0; i < 64; i += 4) {
-            const uint64_t mask = bits[w] >> i & 0xf;
-            const __m256i first = _mm256_set1_epi64x((long long)(base + 64 * w + i));
-            const __m256i place = _mm256_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
-            _mm256_storeu_si256((__m256i *)end, _mm256_add_epi64(first, place));
-            end += _mm_popcnt_u64(mask);
-        }
-    const size_t kept = (size_t)(end - (uint64_t *)out);
-    return n % 64 == 0 ? kept : kept + indices64_portable(end, base + 64 * nwords, bits + nwords, n % 64);
-}
 
 /* ---- copy -------------------------------------------------------------------------------------------------------------------- */
 
@@ -185,7 +181,7 @@ const struct kernels kernels_avx2 = {
     .reduce = {UPSWEEP_TYPE_TABLE(REDUCE_ROW)},
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
     .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
-    .compact = {compact_1, compact_2, compact_4, compact_8, compact_portable_16},
+    .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32,
     .indices64 = indices64,
     .stream_copy = stream_copy,

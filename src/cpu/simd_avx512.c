@@ -52,63 +52,33 @@ static inline void end_stores(enum store_kind kind) {
     if (kind != STORE_PLAIN) _mm_sfence(); /* streaming stores are weakly ordered: before whatever tells others that the output is there */
 }
 
-/* One vector: the items at `in` whose bits are set go to *end, which moves on behind them. */
-
-ALWAYS_INLINE void compress_1(unsigned char **end, const unsigned char *in, uint64_t mask) {
-    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi8(mask, load_vec(in)));
-    *end += _mm_popcnt_u64(mask);
-}
-
-ALWAYS_INLINE void compress_2(unsigned char **end, const unsigned char *in, uint64_t mask) {
-    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi16((__mmask32)mask, load_vec(in)));
-    *end += 2 * _mm_popcnt_u64(mask & 0xffffffff);
-}
-
-ALWAYS_INLINE void compress_4(unsigned char **end, const unsigned char *in, uint64_t mask) {
-    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi32((__mmask16)mask, load_vec(in)));
-    *end += 4 * _mm_popcnt_u64(mask & 0xffff);
-}
-
-ALWAYS_INLINE void compress_8(unsigned char **end, const unsigned char *in, uint64_t mask) {
-    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi64((__mmask8)mask, load_vec(in)));
-    *end += 8 * _mm_popcnt_u64(mask & 0xff);
-}
-
-ALWAYS_INLINE void compress_16(unsigned char **end, const unsigned char *in, uint64_t mask) {
-    const uint64_t both_halves = _pdep_u64(mask, 0x55) * 3; /* an item is two words */
-    _mm512_storeu_si512(*end, _mm512_maskz_compress_epi64((__mmask8)both_halves, load_vec(in)));
-    *end += 16 * _mm_popcnt_u64(mask & 0xf);
-}
-
-/* 64 items, by a word of bits. */
-ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t word) {
-    for (size_t i = 0; i < 64; i += 64 / nbytes, in += 64) {
-        switch (nbytes) {
-        case 1:
-            compress_1(end, in, word >> i);
-            break;
-        case 2:
-            compress_2(end, in, word >> i);
-            break;
-        case 4:
-            compress_4(end, in, word >> i);
-            break;
-        case 8:
-            compress_8(end, in, word >> i);
-            break;
-        default:
-            compress_16(end, in, word >> i);
-            break;
-        }
-    }
-}
-
 /* The items of a vector whose bits are set to the front; how many bits, the caller knows. */
 ALWAYS_INLINE __m512i compress_vec(size_t nbytes, __m512i x, uint64_t mask) {
     if (nbytes == 1) return _mm512_maskz_compress_epi8(mask, x);
     if (nbytes == 2) return _mm512_maskz_compress_epi16((__mmask32)mask, x);
     if (nbytes == 4) return _mm512_maskz_compress_epi32((__mmask16)mask, x);
-    return _mm512_maskz_compress_epi64((__mmask8)mask, x);
+    if (nbytes == 8) return _mm512_maskz_compress_epi64((__mmask8)mask, x);
+    return _mm512_maskz_compress_epi64((__mmask8)(_pdep_u64(mask, 0x55) * 3), x); /* an item is two words */
+}
+
+/* All of a vector's items whose bits are set go to *end, which moves on behind them: a full store, of which the next one overwrites what
+ * is too much. */
+ALWAYS_INLINE void compress_full(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t mask) {
+    mask &= first_bytes(64 / nbytes);
+    _mm512_storeu_si512(*end, compress_vec(nbytes, load_vec(in), mask));
+    *end += nbytes * (size_t)_mm_popcnt_u64(mask);
+}
+
+/* 64 items, by a word of bits. */
+ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t word) {
+    for (size_t i = 0; i < 64; i += 64 / nbytes, in += 64) compress_full(nbytes, end, in, word >> i);
+}
+
+/* The first n items of a vector, of which the rest is not read, nor anything else written. */
+ALWAYS_INLINE void compress_first(size_t nbytes, unsigned char **end, __m512i x, uint64_t mask) {
+    const size_t kept_nbytes = nbytes * (size_t)_mm_popcnt_u64(mask);
+    store_first(*end, compress_vec(nbytes, x, mask), kept_nbytes);
+    *end += kept_nbytes;
 }
 
 #define INTRINSIC(name)             EACH_TYPE_PASTE(_mm512_##name##_, X86)
@@ -130,74 +100,51 @@ ALWAYS_INLINE __m512i compress_vec(size_t nbytes, __m512i x, uint64_t mask) {
 
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 
-/* All whole words of bits, and the rest by masks, or items of 16 bytes with the portable kernel. */
-ALWAYS_INLINE size_t compact_words(size_t nbytes, compact_kernel *portable, void *out, const void *in, const uint64_t *bits, size_t n) {
+/* Whole words of bits while there is room for 64 items, and the rest by masks. */
+ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const void *in, const uint64_t *bits, size_t n) {
     const unsigned char *items = in;
-    unsigned char *end = out;
-    const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++, items += 64 * nbytes) compress_word(nbytes, &end, items, bits[w]);
-    if (nbytes == 16) {
-        const size_t kept = (size_t)(end - (unsigned char *)out) / nbytes;
-        return n % 64 == 0 ? kept : kept + portable(end, items, bits + nwords, n % 64);
-    }
-    for (size_t i = 0; i < n % 64; i += 64 / nbytes) {
-        const size_t here = n % 64 - i < 64 / nbytes ? n % 64 - i : 64 / nbytes;
-        const uint64_t mask = bits[nwords] >> i & first_bytes(here);
-        const size_t size = nbytes * popcount_64(mask);
-        store_first(end, compress_vec(nbytes, load_first(_mm512_setzero_si512(), items + i * nbytes, here * nbytes), mask), size);
-        end += size;
+    unsigned char *end = out, *const limit = end + room * nbytes;
+    const size_t lanes = 64 / nbytes;
+    size_t i = 0;
+    for (; n - i >= 64 && (size_t)(limit - end) >= 64 * nbytes; i += 64) compress_word(nbytes, &end, items + i * nbytes, bits[i / 64]);
+    for (; i < n; i += lanes) {
+        const size_t here = n - i < lanes ? n - i : lanes;
+        const __m512i x = load_first(_mm512_setzero_si512(), items + i * nbytes, here * nbytes);
+        compress_first(nbytes, &end, x, bits[i / 64] >> i % 64 & first_bytes(lanes));
     }
     return (size_t)(end - (unsigned char *)out) / nbytes;
 }
 
-static size_t compact_1(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(1, compact_portable_1, out, in, bits, n);
-}
-static size_t compact_2(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(2, compact_portable_2, out, in, bits, n);
-}
-static size_t compact_4(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(4, compact_portable_4, out, in, bits, n);
-}
-static size_t compact_8(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(8, compact_portable_8, out, in, bits, n);
-}
-static size_t compact_16(void *out, const void *in, const uint64_t *bits, size_t n) {
-    return compact_words(16, compact_portable_16, out, in, bits, n);
+#include "compact_widths_tmpl.h"
+
+/* Numbers as items of so many bytes: a vector of them, and the next ones. */
+ALWAYS_INLINE __m512i numbers_from(size_t nbytes, uint64_t base) {
+    if (nbytes == 8) return _mm512_add_epi64(_mm512_set1_epi64((long long)base), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+    const __m512i first = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_add_epi32(_mm512_set1_epi32((int)(uint32_t)base), first);
 }
 
-static size_t indices32(void *out, uint64_t base, const uint64_t *bits, size_t n) {
-    const __m512i step = _mm512_set1_epi32(16);
-    __m512i index =
-        _mm512_add_epi32(_mm512_set1_epi32((int)(uint32_t)base), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
-    uint32_t *end = out;
-    const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++)
-        for (int i = 0; i < 64; i += 16) {
-            const uint64_t mask = bits[w] >> i & 0xffff;
-            _mm512_storeu_si512(end, _mm512_maskz_compress_epi32((__mmask16)mask, index));
-            end += _mm_popcnt_u64(mask);
-            index = _mm512_add_epi32(index, step);
-        }
-    const size_t kept = (size_t)(end - (uint32_t *)out);
-    return n % 64 == 0 ? kept : kept + indices32_portable(end, base + 64 * nwords, bits + nwords, n % 64);
+ALWAYS_INLINE __m512i next_numbers(size_t nbytes, __m512i x) {
+    return nbytes == 8 ? _mm512_add_epi64(x, _mm512_set1_epi64(8)) : _mm512_add_epi32(x, _mm512_set1_epi32(16));
 }
 
-static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n) {
-    const __m512i step = _mm512_set1_epi64(8);
-    __m512i index = _mm512_add_epi64(_mm512_set1_epi64((long long)base), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
-    uint64_t *end = out;
-    const size_t nwords = n / 64;
-    for (size_t w = 0; w < nwords; w++)
-        for (int i = 0; i < 64; i += 8) {
-            const uint64_t mask = bits[w] >> i & 0xff;
-            _mm512_storeu_si512(end, _mm512_maskz_compress_epi64((__mmask8)mask, index));
-            end += _mm_popcnt_u64(mask);
-            index = _mm512_add_epi64(index, step);
-        }
-    const size_t kept = (size_t)(end - (uint64_t *)out);
-    return n % 64 == 0 ? kept : kept + indices64_portable(end, base + 64 * nwords, bits + nwords, n % 64);
+ALWAYS_INLINE size_t compact_numbers(size_t nbytes, void *out, uint64_t base, const uint64_t *bits, size_t n) {
+    const size_t lanes = 64 / nbytes;
+    __m512i index = numbers_from(nbytes, base);
+    unsigned char *end = out;
+    size_t i = 0;
+    for (; i < n / 64 * 64; i += lanes, index = next_numbers(nbytes, index)) {
+        const uint64_t mask = bits[i / 64] >> i % 64 & first_bytes(lanes);
+        _mm512_storeu_si512(end, compress_vec(nbytes, index, mask));
+        end += nbytes * (size_t)_mm_popcnt_u64(mask);
+    }
+    for (; i < n; i += lanes, index = next_numbers(nbytes, index))
+        compress_first(nbytes, &end, index, bits[i / 64] >> i % 64 & first_bytes(lanes));
+    return (size_t)(end - (unsigned char *)out) / nbytes;
 }
+
+static size_t indices32(void *out, uint64_t base, const uint64_t *bits, size_t n) { return compact_numbers(4, out, base, bits, n); }
+static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n) { return compact_numbers(8, out, base, bits, n); }
 
 /* ---- copy -------------------------------------------------------------------------------------------------------------------- */
 

@@ -359,11 +359,18 @@ static bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n
     return true;
 }
 
+bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args) {
+    const size_t key_nbytes = upsweep_type_nbytes(args->type);
+    const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
+    return sort_by_ranks(cpu_impl(ctx)->isa, args, &image, key_nbytes);
+}
+
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
+    if (args->value_nbytes != 0 && cpu_sort_values_at_once(ctx, args)) return UPSWEEP_OK;
     if (whole_keys && sort_at_once(isa, args->keys_out, args->keys_in, args->n, &image, key_nbytes)) return UPSWEEP_OK;
     const bool halves = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && goes_by_halves(ctx, args->n, key_nbytes);
     if (needs_no_scratch(args->n, args->value_nbytes))

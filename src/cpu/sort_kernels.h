@@ -349,9 +349,14 @@ void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const 
 uint64_t sort_by_counting_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
 bool sort_by_counting_pays(uint64_t n, size_t key_nbytes);
 
+/* Pairs, or the indices of keys, if there are vectors and few of them (sort_ranks.c); else false. */
+bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
+
 /* Keys of one and two bytes, alone and whole, as images in the highest bits of keys of four (sort_widen.c): the most for which that pays;
  * up to SORT_GROUP_NBYTES of wide ones at once; the way there and back. */
 uint64_t sort_widened_most(enum cpu_isa isa, size_t key_nbytes);
+void sort_row_narrow(void *to, const void *from, uint32_t n, const struct sort_image *image,
+                     size_t key_nbytes); /* sort_network.c: n <= 16 */
 void sort_few_widened(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes);
 void sort_widen(uint32_t *to, const void *keys, uint64_t n, const struct sort_image *image, size_t key_nbytes);
 void sort_narrow(void *keys, const uint32_t *from, uint64_t n, const struct sort_image *image, size_t key_nbytes);

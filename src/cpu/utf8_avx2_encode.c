@@ -9,7 +9,7 @@
 
 #include "target_avx2.h"
 
-#include "utf8_avx2_few.h" /* for these instruction sets */
+#include "avx2_few.h" /* for these instruction sets */
 
 static inline __m256i load(const void *p) { return _mm256_loadu_si256(p); }
 ALWAYS_INLINE __m128i load_8(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)p); }

@@ -5,7 +5,7 @@
 #ifndef UPSWEEP_UTF8_AVX2_WRONG_H
 #define UPSWEEP_UTF8_AVX2_WRONG_H
 
-#include "utf8_avx2_few.h"
+#include "avx2_few.h"
 #include "utf8_avx2_window.h"
 
 /* ---- rows -------------------------------------------------------------------------------------------------------------------- */

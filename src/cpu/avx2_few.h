@@ -1,8 +1,8 @@
-/* utf8_avx2_few.h: a few bytes to a register, or to their place, by two moves that overlap. memcpy() of so many as nobody knows before is a
+/* avx2_few.h: a few bytes to a register, or to their place, by two moves that overlap. memcpy() of so many as nobody knows before is a
  * call, and what it has put together has to be waited for when it is loaded: 20 ns. Nothing beside the bytes is touched. Included where the
  * compiler has been told of the instruction sets. */
-#ifndef UPSWEEP_UTF8_AVX2_FEW_H
-#define UPSWEEP_UTF8_AVX2_FEW_H
+#ifndef UPSWEEP_AVX2_FEW_H
+#define UPSWEEP_AVX2_FEW_H
 
 #include <immintrin.h>
 #include <string.h>
