@@ -191,6 +191,23 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define ORDERED                 _mm512_setr_epi64(0, 8, 1, 9, 4, 12, 5, 13)
 #include "sort_network_tmpl.h"
 
+/* ---- narrow keys ------------------------------------------------------------------------------------------------------------- */
+
+/* Widened in the register that they are sorted in. */
+__attribute__((target("avx512f,avx512bw,avx512vl,bmi,bmi2,popcnt"))) void
+sort_row_narrow(void *to, const void *from, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
+    const __mmask16 there = (__mmask16)((1u << n) - 1);
+    const __m512i flips = _mm512_set1_epi32((int)image->flip);
+    const __m512i raw = key_nbytes == 1 ? _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, from))
+                                        : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(there, from));
+    const __m512i images = _mm512_mask_xor_epi32(_mm512_set1_epi32(-1), there, raw, flips);
+    const __m512i sorted = _mm512_xor_si512(sort1_u32(images, n), flips);
+    if (key_nbytes == 1)
+        _mm_mask_storeu_epi8(to, there, _mm512_cvtepi32_epi8(sorted));
+    else
+        _mm256_mask_storeu_epi16(to, there, _mm512_cvtepi32_epi16(sorted));
+}
+
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
 
 /* The lower halves of the lanes of two registers. */
@@ -238,6 +255,10 @@ const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
 }
 
 #else
+
+void sort_row_narrow(void *to, const void *from, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
+    (void)to, (void)from, (void)n, (void)image, (void)key_nbytes; /* no vectors, no call */
+}
 
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
     (void)isa, (void)key_nbytes;

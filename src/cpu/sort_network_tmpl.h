@@ -6,14 +6,16 @@ TARGET static inline __m512i FN(stage)(__m512i v, unsigned x, unsigned upper) {
     return MASK_MAX(MIN(v, partner), (MASK)upper, v, partner);
 }
 
-TARGET static inline __m512i FN(sort1)(__m512i v) {
+/* The first n lanes; none of the others is less. */
+TARGET static inline __m512i FN(sort1)(__m512i v, uint32_t n) {
     v = FN(stage)(v, 1, 0xaaaa);
     v = FN(stage)(v, 3, 0xcccc);
     v = FN(stage)(v, 1, 0xaaaa);
+    if (n <= 4) return v;
     v = FN(stage)(v, 7, 0xf0f0);
     v = FN(stage)(v, 2, 0xcccc);
     v = FN(stage)(v, 1, 0xaaaa);
-    if (LANES == 8) return v;
+    if (n <= 8) return v;
     v = FN(stage)(v, 15, 0xff00);
     v = FN(stage)(v, 4, 0xf0f0);
     v = FN(stage)(v, 2, 0xcccc);
@@ -166,7 +168,7 @@ TARGET ALWAYS_INLINE void FN(sort_in)(KEY *to, const KEY *from, uint32_t n, cons
     __m512i v[16];
     FN(load_in)(v, from, n, image, are_images, nregisters);
     if (nregisters == 1)
-        v[0] = FN(sort1)(v[0]);
+        v[0] = FN(sort1)(v[0], n);
     else
         FN(sort_registers)(v, nregisters);
     FN(store_out)(to, n, 0, v, image, nregisters);

@@ -67,6 +67,10 @@ uint64_t sort_widened_most(enum cpu_isa isa, size_t key_nbytes) {
 
 void sort_few_widened(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
     const struct sort_image none = {0, 0};
+    if (n <= SORT_NETWORK_KEYS) {
+        sort_row_narrow(out, in, n, image, key_nbytes);
+        return;
+    }
     uint32_t wide[SORT_GROUP_NBYTES / sizeof(uint32_t)];
     sort_widen(wide, in, n, image, key_nbytes);
     sort_vector_of(isa, sizeof *wide)->group(wide, wide, n, &none);
