@@ -311,6 +311,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.out = job->keys_out;
     split.tmp = job->keys_tmp;
     split.n = (uint32_t)job->n;
+    split.nsms = (uint32_t)queue->nsms;
     split.flip = job->flip;
     split.float_mask = job->float_mask;
     split.most_values = job->most_values;

@@ -140,7 +140,8 @@ template <typename ITEM> struct found_bucket {
     uint32_t bits;
     bool bounded; /* no item is below `least`, and what is above it leaves so many bits; else they share them */
     ITEM least;
-    bool keys; /* not yet images */
+    bool keys;      /* not yet images */
+    uint32_t ahead; /* items from here to a bucket of about as many that will be next when this one has been sorted; 0: not known */
 };
 
 /* Where a bucket goes in the output is the sum of this over all threads; in a slot, of the sizes of those before it: of other coarse
@@ -211,6 +212,7 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const uint32_t bin_shift = max((uint32_t)sizeof(ITEM) * 8 - SHAPE::BIN_BITS, bucket.bits);
     count_in_bins(items, rows, s_bins, bucket, bin_shift);
     __syncthreads(); /* all counts */
+    if (threadIdx.x == 0 && found.ahead > 0) prefetch_items(found.src + found.from + found.ahead, n);
     const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums);
     const bool no_room = deepest > 0 && deepest - 1 > bucket.rank_mask(); /* for all ranks: items would overwrite others */
     bool deep = __syncthreads_or(deepest > WINDOW_HALO || no_room);       /* also: all starts */
@@ -332,7 +334,9 @@ struct bucket_list {
         : slots(job.header->too_big == IN_SLOTS), listed(!slots && job.header->too_big != ALL_FIT),
           left(listed ? job.deep.counts[0] : job.header->cursor) {}
 
-    template <typename ITEM> __device__ __forceinline__ struct found_bucket<ITEM> find(const struct split_job &job, uint32_t number) const {
+    /* nsorted: buckets that are sorted at the same time; 0: nothing is asked for ahead. */
+    template <typename ITEM>
+    __device__ __forceinline__ struct found_bucket<ITEM> find(const struct split_job &job, uint32_t number, uint32_t nsorted) const {
         if (listed) {
             const struct deep_bucket bucket = job.deep.buckets[number];
             const ITEM *src = (const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp);
@@ -345,6 +349,7 @@ struct bucket_list {
                 (const ITEM *)job.slots.area, from, job.slots.size[number], number, true, bits, false, 0
             };
             if (job.cell_keys && found.n > 0) bound_items(&found, job.header->cells.bound + number, slot & 1);
+            if (!job.cell_keys && number + nsorted < job.nnumbers) found.ahead = nsorted * job.slots.items;
             return found;
         }
         const uint32_t start = job.header->start[number], n = job.header->start[number + 1] - start;
@@ -366,7 +371,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     const struct bucket_list list(job);
     const uint32_t nbuckets = list.listed ? job.header->deep.nbuckets : job.nnumbers;
     for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
-        const struct found_bucket<ITEM> found = list.find<ITEM>(job, number);
+        const struct found_bucket<ITEM> found = list.find<ITEM>(job, number, job.nsms * SHAPE::CTAS_PER_SM);
         const bool sorted = found.n == 0 || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
         if (!sorted && threadIdx.x == 0) list.left[atomicAdd(&job.header->nleft, 1)] = number;
         if (number + gridDim.x >= nbuckets) return;
@@ -385,7 +390,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     if (nleft == 0 || is_by_value(job)) return;
     const struct bucket_list list(job);
     for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
-        sort_bucket_stably<KEY, ITEM, SHAPE>(job, list.find<ITEM>(job, list.left[i]), s_memory, s_desk);
+        sort_bucket_stably<KEY, ITEM, SHAPE>(job, list.find<ITEM>(job, list.left[i], 0), s_memory, s_desk);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

@@ -137,6 +137,14 @@ static __device__ __forceinline__ void load_slots_rows(SOURCE (&loaded)[ROWS], c
     }
 }
 
+/* Asks for the keys of the tile that this CTA takes next, once those of the tile at hand are counted. In the only partition all CTAs are
+ * in step, so that memory is idle now, and all wait for it when they load. */
+template <typename KEY, uint32_t TILE_ITEMS>
+static __device__ __forceinline__ void prefetch_slots_tile(const struct split_job &job, uint32_t number) {
+    const uint32_t first = number * TILE_ITEMS;
+    if (threadIdx.x == 0 && first < job.n) prefetch_items((const KEY *)job.in + first, min(job.n - first, TILE_ITEMS));
+}
+
 /* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
 
 /* All of a tile. False: the attempt has been given up. FULL: it has all the keys that a tile can have. looks: at the sample, too, while the
@@ -178,15 +186,17 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     constexpr bool SKEWED = FULL && STEP == SLOTS_FINE; /* where sorted keys are, whose warps may have two digits */
     count_warp<SKEWED, false, FULL || STEP == SLOTS_ONLY>(ranks, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
+    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY, SHAPE::ITEMS>(job, tile.first / SHAPE::ITEMS + gridDim.x - SHAPE::LOOKERS);
 
     const uint32_t slot = tile.coarse << slots.fine_bits;
     uint32_t base[SHAPE::PER_THREAD];
     uint32_t *cursors = STEP == SLOTS_COARSE ? job.header->coarse_size : slots.size + slot;
-    if (SHAPE::LOOKERS > 1) given_up = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
+    bool in_vain = false; /* a variable of its own: the one above would have to be kept */
+    if (SHAPE::LOOKERS > 1) in_vain = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
     const uint32_t reach = reserve_digits(base, s, cursors, digits.mask + 1);
-    if (reach > room && !given_up) job.header->slots_full = SLOTS_FULL;
-    if (__syncthreads_or(reach > room || given_up)) return false; /* else: all places */
-    asm volatile("" : "+r"(digits.shift));                        /* digits are cut out anew, since there are no registers to keep them */
+    if (reach > room && !in_vain) job.header->slots_full = SLOTS_FULL;
+    if (__syncthreads_or(reach > room || in_vain)) return false; /* else: all places */
+    asm volatile("" : "+r"(digits.shift));                       /* digits are cut out anew, since there are no registers to keep them */
     scatter_items(images, items, ranks, s.places(), digits,
                   [&](uint32_t place, int row) { runs.put(place, images[row], start + row * 32); });
 #pragma unroll

@@ -110,6 +110,7 @@ struct split_job {
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
     uint32_t nnumbers;         /* of buckets, at most */
+    uint32_t nsms;             /* multiprocessors */
     uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
     uint32_t value_keys;       /* the same by value; 0: it is not */
     uint32_t cell_sample;      /* keys that are counted by cells, at most */

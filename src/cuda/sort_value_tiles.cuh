@@ -149,6 +149,7 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
     constexpr bool SKEWED = FULL && STEP == SLOTS_FINE; /* where sorted keys are, whose warps may have two digits */
     count_warp<SKEWED, false, FULL || STEP == SLOTS_ONLY>(ranks, keys, items, s.counts, digits);
     __syncthreads(); /* all counts */
+    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY, SHAPE::ITEMS>(job, tile.first / SHAPE::ITEMS + gridDim.x - 1);
 
     const uint32_t slot = tile.coarse << fine_bits;
     uint32_t base[SHAPE::PER_THREAD];
