@@ -138,6 +138,7 @@ mutant full sort src/cpu/sort_count.c 's/starts\[block + 1\] + COPIES <= end/sta
 
 mutant full sort src/cpu/sort_ranks.c 's/up_to(nbytes, v\[own\], k), i)/up_to(nbytes, v[own], k), i + 1)/' 'AVX-512: few pairs: a key counts itself'
 mutant full sort src/cpu/sort_ranks.c 's/rank += _mm_popcnt_u64(up_to(nbytes, v\[r\], k));/rank += _mm_popcnt_u64(below(nbytes, v[r], k));/' 'AVX-512: few pairs: equal keys of two registers get one place'
+mutant full sort src/cpu/sort_ranks.c 's/before = images\[i\] < images\[j\]/before = images[i] <= images[j]/' 'plain C: few pairs with equal keys change places'
 mutant full sort src/cpu/sort_ranks.c 's/if (out == in) in = memcpy/if (out == NULL) in = memcpy/' 'few pairs in place overwrite what is yet to be moved'
 mutant full sort src/cpu/sort_network_tmpl.h 's/if (n <= 4) return v;/if (n <= 5) return v;/' 'AVX-512: five keys are sorted as four'
 mutant full sort src/cpu/sort_network.c 's/_mm512_mask_xor_epi32(_mm512_set1_epi32(-1), there, raw, flips)/_mm512_xor_si512(raw, flips)/' 'AVX-512: what is behind a few narrow keys is sorted among them'
