@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_splitters* | *sort_widen*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_heavy* | *sort_splitters* | *sort_two_bytes* | *sort_widen*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -105,8 +105,8 @@ mutant full compact src/cpu/compact.c 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if 
 # ---- sort ----
 mutant quick sort src/cpu/sort_leaf_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
 mutant full sort src/cpu/sort_run.c 's/if (sort_bit_top(join_varying(job)) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
-mutant full sort src/cpu/sort.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
-mutant full sort src/cpu/sort.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
+mutant full sort src/cpu/sort_at_once.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
+mutant full sort src/cpu/sort_at_once.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 0xf0f0);/v = FN(stage)(v, 6, 0xf0f0);/' 'AVX-512: the network pairs the wrong lanes'
 mutant full sort src/cpu/sort_buckets_tmpl.h 's/if (counts\[i\] <= SORT_NETWORK_KEYS) continue;/if (counts[i] <= SORT_NETWORK_KEYS + 1) continue;/' 'AVX-512: buckets of 17 keys stay in disorder'
 mutant quick sort src/cpu/sort_buckets_tmpl.h 's/spilled += nspilled;/spilled += nspilled \& 1;/' 'AVX-512: spilled keys are sorted into other buckets'
@@ -126,6 +126,11 @@ mutant full sort src/cpu/sort_part_tmpl.h 's/= low - to <= FN(turn);/= low - to 
 mutant quick sort src/cpu/sort_few_tmpl.h 's/if (i == SORT_FEW_VALUES) return false;/if (i == SORT_FEW_VALUES) return true;/' 'AVX-512: keys of a value too many are lost'
 mutant full sort src/cpu/sort_few_tmpl.h 's/return at == n || FN(count_turn)/return true || FN(count_turn)/' 'AVX-512: the last keys of few values are not counted'
 mutant full sort src/cpu/sort_few_tmpl.h 's/(end + nequal, n - nequal, /(end + nequal, (n - nequal) \& ~1u, /' 'AVX-512: the last of equal keys is not written'
+mutant quick sort src/cpu/sort_heavy_tmpl.h 's/end -= nrest - nbelow;/end -= nrest - nbelow + (nbelow == 0);/' 'AVX-512: the last keys below the least heavy one lie a place too low'
+mutant full sort src/cpu/sort_heavy_tmpl.h 's/const MASK rest = (MASK)(lanes \& ~any\[r\]);/const MASK rest = (MASK)~any[r];/' 'AVX-512: what is behind the last key is taken for a key that is not heavy'
+mutant quick sort src/cpu/sort_two_bytes.c 's/    counts->low\[key\] = 1;/    counts->low[key] = 0;/' 'AVX-512: a counter that overflows loses a key'
+mutant full sort src/cpu/sort_two_bytes.c 's/_mm512_set1_epi8(4)) != 0)/_mm512_set1_epi8(5)) != 0)/' 'AVX-512: a key that is there five times has four places'
+mutant full sort src/cpu/sort_two_bytes.c 's/else if (end - to >= ROOM)/else if (end - to >= LANES)/' 'AVX-512: places are written behind the output'
 mutant full sort src/cpu/sort_splitters.c 's/const uint32_t bits = least == greatest/const uint32_t bits = least + 1 >= greatest/' 'AVX-512: buckets of two keys between splitters stay in disorder'
 mutant full sort src/cpu/sort_splitters_tmpl.h 's/+ FN(row) - 1\]/+ FN(row) - 2]/' 'AVX-512: a key above the last but one splitter of a row goes to the next row'
 mutant full sort src/cpu/sort_tmpl.h 's/stays \&\& !alike ?/stays \&\& alike ?/' 'equal keys change places with their values'

@@ -152,6 +152,49 @@ static void test_few_values(void) {
     }
 }
 
+/* A few keys that make most of all, the least and the greatest there is among them, and others between, or none: above and below the sizes
+ * from which these are taken apart, and ends of vectors. */
+static void test_heavy_keys(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F32, UPSWEEP_I64, UPSWEEP_F64, UPSWEEP_U16, UPSWEEP_I16};
+    static const uint64_t sizes[] = {257, 520, 777, 1025, 2050, 4200, 9001, 70000};
+    for (unsigned i = 0; i < 96; i++) {
+        struct sort_case c = variant(i & 8 ? KEYS : KEYS_IN_PLACE, types[i % 6], sizes[i / 6 % 8] + i % 5, i);
+        const uint32_t nheavy = i % 7 + 1, others = i % 3;
+        struct rng rng = {i};
+        uint64_t heavy[8] = {0, UINT64_MAX};
+        for (uint32_t k = 2; k < 8; k++) heavy[k] = rng_next(&rng);
+        void *keys = must_malloc(c.n * elem_size(c.type));
+        for (uint64_t k = 0; k < c.n; k++)
+            elem_store(keys, k, c.type, rng_below(&rng, 6) < others ? rng_next(&rng) : heavy[rng_below(&rng, nheavy)]);
+        check_sort(&c, keys, "heavy keys");
+        free(keys);
+    }
+}
+
+/* Keys of two bytes that are there as often as they fit places, counters, or do not; side by side, and far apart. */
+static void test_counts_of_two_bytes(void) {
+    static const uint32_t counts[] = {1, 2, 3, 4, 5, 15, 16, 17, 254, 255, 256, 510, 511};
+    enum { KINDS = sizeof counts / sizeof *counts, MOST = 30000 };
+    for (unsigned i = 0; i < 36; i++) {
+        struct rng rng = {i};
+        const uint32_t kinds = i % 3 == 0 ? KINDS : i % 3 == 1 ? 5 : 2, apart = i & 1 ? 1 : 9;
+        uint16_t *keys = must_malloc(MOST * sizeof *keys);
+        uint64_t n = 0;
+        for (uint32_t key = 60000; n + 511 <= 4500 + i * 700; key = (key + apart) % 65536) {
+            for (uint32_t times = counts[rng_below(&rng, kinds)]; times > 0; times--) keys[n++] = (uint16_t)key;
+        }
+        for (uint64_t k = n - 1; k > 0; k--) {
+            const uint64_t with = rng_below(&rng, k + 1);
+            const uint16_t key = keys[k];
+            keys[k] = keys[with];
+            keys[with] = key;
+        }
+        const struct sort_case c = variant(i & 4 ? KEYS : KEYS_IN_PLACE, i & 2 ? UPSWEEP_U16 : UPSWEEP_I16, n, i + i / 4);
+        check_sort(&c, keys, "counts");
+        free(keys);
+    }
+}
+
 static void test_every_type_form_and_distribution(void) {
     static const uint64_t sizes[] = {300, 2100, 5000, 20000};
     unsigned i = 0;
@@ -287,6 +330,8 @@ int main(void) {
     test_falling_ties();
     test_crowds();
     test_few_values();
+    test_heavy_keys();
+    test_counts_of_two_bytes();
     test_every_type_form_and_distribution();
     test_block_edges();
     test_bit_ranges();

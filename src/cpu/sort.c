@@ -27,7 +27,7 @@
  */
 #include <string.h>
 
-#include "sort_kernels.h"
+#include "sort_narrow.h"
 
 /* ---- plan: where the scratch goes -------------------------------------------------------------------------------------------- */
 
@@ -140,14 +140,13 @@ static struct scratch_plan plan_widened(upsweep_context *ctx, uint64_t n, bool l
     return plan;
 }
 
-/* For up to n keys. */
-static uint64_t widened_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, bool low_memory) {
+/* For up to n keys of one or two bytes. */
+static uint64_t narrow_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, bool low_memory) {
     const uint64_t most = min_u64(n, sort_widened_most(cpu_impl(ctx)->isa, key_nbytes));
-    return most == 0 ? 0 : plan_widened(ctx, most, low_memory).total;
+    const uint64_t widened = most == 0 ? 0 : plan_widened(ctx, most, low_memory).total;
+    const uint64_t two_bytes = key_nbytes == 2 && n > most && most > 0 ? sort_two_bytes_scratch() : 0;
+    return max_u64(max_u64(widened, two_bytes), sort_by_counting_scratch(ctx, n, key_nbytes));
 }
-
-/* A plan would take longer than the sort. */
-static bool needs_no_scratch(uint64_t n, size_t value_nbytes) { return value_nbytes == 0 && n <= SORT_INSERTION_MAX; }
 
 /* Keys alone and whole, with vector code: those that are not split. */
 static bool goes_by_halves(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
@@ -168,43 +167,19 @@ static uint64_t halves_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbyt
 }
 
 uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
-    if (needs_no_scratch(n, value_nbytes)) return 0;
+    if (sort_needs_no_scratch(n, value_nbytes)) return 0;
     const uint64_t nbytes = plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total;
     if (value_nbytes != 0) return nbytes;
     const uint64_t halves = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL ? halves_scratch(ctx, n, key_nbytes) : 0;
-    const uint64_t widened = widened_scratch(ctx, n, key_nbytes, false);
-    return max_u64(max_u64(nbytes, halves), max_u64(widened, sort_by_counting_scratch(ctx, n, key_nbytes)));
+    return max_u64(max_u64(nbytes, halves), narrow_scratch(ctx, n, key_nbytes, false));
 }
 
 uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
-    if (needs_no_scratch(n, 0)) return 0;
-    const uint64_t nbytes = max_u64(plan_exchange(ctx, n, key_nbytes, true).total, widened_scratch(ctx, n, key_nbytes, true));
-    return max_u64(nbytes, sort_by_counting_scratch(ctx, n, key_nbytes));
+    if (sort_needs_no_scratch(n, 0)) return 0;
+    return max_u64(plan_exchange(ctx, n, key_nbytes, true).total, narrow_scratch(ctx, n, key_nbytes, true));
 }
 
 /* ---- entry ------------------------------------------------------------------------------------------------------------------- */
-
-static struct sort_image image_of(upsweep_type type, size_t key_nbytes, bool descending) {
-    const uint64_t all = sort_low_bits((uint32_t)key_nbytes * 8), sign = (all >> 1) + 1;
-    struct sort_image image = {0, 0};
-    switch (type) {
-    case UPSWEEP_I8:
-    case UPSWEEP_I16:
-    case UPSWEEP_I32:
-    case UPSWEEP_I64:
-        image.flip = sign;
-        break;
-    case UPSWEEP_F32:
-    case UPSWEEP_F64:
-        image.flip = sign;
-        image.when_negative = all ^ sign;
-        break;
-    default:
-        break; /* unsigned: the key itself */
-    }
-    if (descending) image.flip ^= all;
-    return image;
-}
 
 static void gather_values(upsweep_context *ctx, const struct sort_args *args, const struct scratch_plan *plan) {
     unsigned char *scratch = ctx->scratch;
@@ -287,14 +262,26 @@ static void open_slots(struct sorter *s, const struct scratch_plan *plan, struct
     }
 }
 
-/* By halves: down to slots or networks, but for what is in order or has few values. */
+/* By halves: down to slots or networks. */
+static void sort_by_halves(struct sorter *s, const struct scratch_plan *plan, uint64_t n, void *shared) {
+    const bool sampled = s->vector != NULL && n > SORT_EXCHANGE_SAMPLED(s->kernel->item_nbytes);
+    const struct sort_spreads spreads = sampled ? sort_spreads_of(s, &s->in, 0, n) : (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
+    const bool by_sample = spreads.by_digit == SORT_FEW;
+    if (plan->leaf_items > 0) open_slots(s, plan, spreads);
+    if (s->ntasks > 1)
+        sort_exchange_together(s, &s->in, 0, n, by_sample, shared);
+    else
+        sort_exchange(s, &s->in, 0, n, by_sample);
+}
+
+/* By halves, but for what is in order, has few values, or is there very often. */
 static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const struct scratch_plan plan = plan_exchange(ctx, args->n, key_nbytes, args->low_memory);
-    const struct sort_vector *vector = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes);
+    const enum cpu_isa isa = cpu_impl(ctx)->isa;
     unsigned char *scratch = ctx->scratch;
     struct sorter s = {.ctx = ctx,
-                       .kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0),
-                       .vector = vector,
+                       .kernel = sort_kernel_of(isa, key_nbytes, 0),
+                       .vector = sort_vector_of(isa, key_nbytes),
                        .image = *image,
                        .in = {(unsigned char *)args->keys_in, NULL},
                        .out = {args->keys_out, NULL},
@@ -303,91 +290,81 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
                        .bench_nbytes = plan.bench_nbytes,
                        .table_nbytes = plan.table_nbytes,
                        .ntasks = plan.ntasks};
-    if (s.ntasks == 1 && sort_if_few(&s, args->n)) return;
+    bool seem_heavy = false;
+    if (s.ntasks == 1 && sort_if_few(&s, args->n, &seem_heavy)) return;
     const bool asks = !args->low_memory && args->n > SORT_EXCHANGE_UNASKED_NBYTES / key_nbytes;
     if (asks && sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit)) return;
-    const bool sampled = vector != NULL && args->n > SORT_EXCHANGE_SAMPLED(key_nbytes);
-    const struct sort_spreads spreads = sampled ? sort_spreads_of(&s, &s.in, 0, args->n) : (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
-    const bool by_sample = spreads.by_digit == SORT_FEW;
-    if (plan.leaf_items > 0) open_slots(&s, &plan, spreads);
-    if (s.ntasks > 1)
-        sort_exchange_together(&s, &s.in, 0, args->n, by_sample, scratch + plan.shared);
-    else
-        sort_exchange(&s, &s.in, 0, args->n, by_sample);
+    struct sort_heavy heavy;
+    if (!seem_heavy || !sort_take_heavy(isa, &heavy, args->keys_out, args->keys_in, args->n, key_nbytes)) {
+        sort_by_halves(&s, &plan, args->n, scratch + plan.shared);
+        return;
+    }
+    s.in = s.out;
+    if (!sort_at_once(isa, args->keys_out, args->keys_out, heavy.nrest, image, key_nbytes))
+        sort_by_halves(&s, &plan, heavy.nrest, scratch + plan.shared);
+    sort_put_heavy(&heavy, args->keys_out, args->n, image, key_nbytes);
 }
 
-/* Keys of one or two bytes as such of four, which lie behind the scratch of these. */
-static void sort_widened(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+/* Keys of two bytes as such of four, which lie behind the scratch of these. */
+static void sort_widened(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image) {
     const struct sort_image none = {0, 0};
-    const struct sorter narrow = {.ctx = ctx,
-                                  .kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, 0),
-                                  .image = *image,
-                                  .in = {(unsigned char *)args->keys_in, NULL},
-                                  .out = {args->keys_out, NULL},
-                                  .ntasks = 1};
-    if (sort_if_in_order(&narrow, args->n, args->lo_bit, args->hi_bit)) return;
     uint32_t *const wide = (void *)((unsigned char *)ctx->scratch + plan_widened(ctx, args->n, args->low_memory).widened);
     struct sort_args as_wide = *args;
     as_wide.keys_in = as_wide.keys_out = wide;
     as_wide.hi_bit = 8 * sizeof *wide;
-    sort_widen(wide, args->keys_in, args->n, image, key_nbytes);
+    sort_widen(wide, args->keys_in, args->n, image, sizeof(uint16_t));
     sort_by_exchange(ctx, &as_wide, &none, sizeof *wide);
-    sort_narrow(args->keys_out, wide, args->n, image, key_nbytes);
+    sort_narrow(args->keys_out, wide, args->n, image, sizeof(uint16_t));
 }
 
-/* Keys alone, by any of their bits. */
-static void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes,
-                              uint32_t lo_bit, uint32_t hi_bit) {
-    const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)in, NULL}, .n = n}, .to = {out, NULL}, .image = *image};
-    sort_kernel_of(isa, key_nbytes, 0)->leaf(&leaf, lo_bit, hi_bit);
-}
-
-/* Keys alone and whole, if they are so few that they need no scratch; false if there are more. */
-static bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
-    const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
-    const bool networks = vector != NULL && n <= SORT_GROUP_NBYTES / key_nbytes;
-    if (networks && n > SORT_REGISTERS_NBYTES / key_nbytes && sort_seem_equal(in, n, key_nbytes) && vector->few(out, in, n, image))
-        return true;
-    if (networks)
-        vector->group(out, in, (uint32_t)n, image);
-    else if (n <= min_u64(sort_widened_most(isa, key_nbytes), SORT_GROUP_NBYTES / sizeof(uint32_t)))
-        sort_few_widened(isa, out, in, (uint32_t)n, image, key_nbytes);
-    else if (needs_no_scratch(n, 0))
-        sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, 8 * (uint32_t)key_nbytes);
+/* Keys of two bytes, with vector code: the heavy ones apart from the others, of which some may be heavy then. */
+static void sort_narrow_keys(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, bool asks) {
+    const enum cpu_isa isa = cpu_impl(ctx)->isa;
+    const bool few = args->n <= sort_widened_most(isa, sizeof(uint16_t));
+    struct sort_heavy heavy;
+    if (sort_at_once(isa, args->keys_out, args->keys_in, args->n, image, sizeof(uint16_t))) return;
+    if (asks && (!few || sort_seem_to_repeat(args->keys_in, args->n, sizeof(uint16_t))) &&
+        sort_take_heavy(isa, &heavy, args->keys_out, args->keys_in, args->n, sizeof(uint16_t))) {
+        struct sort_args rest = *args;
+        rest.keys_in = args->keys_out;
+        rest.n = heavy.nrest;
+        sort_narrow_keys(ctx, &rest, image, rest.n <= args->n / 4 * 3);
+        sort_put_heavy(&heavy, args->keys_out, args->n, image, sizeof(uint16_t));
+    } else if (few)
+        sort_widened(ctx, args, image);
+    else if (args->n <= sort_two_bytes_most(isa))
+        sort_two_bytes(args->keys_out, args->keys_in, args->n, image, ctx->scratch);
     else
-        return false;
-    return true;
+        sort_by_counting(ctx, args, image, sizeof(uint16_t));
 }
 
-bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args) {
-    const size_t key_nbytes = upsweep_type_nbytes(args->type);
-    const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
-    return sort_by_ranks(cpu_impl(ctx)->isa, args, &image, key_nbytes);
+static bool sort_narrow_if_in_order(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image) {
+    const struct sorter s = {.ctx = ctx,
+                             .kernel = sort_kernel_of(cpu_impl(ctx)->isa, sizeof(uint16_t), 0),
+                             .image = *image,
+                             .in = {(unsigned char *)args->keys_in, NULL},
+                             .out = {args->keys_out, NULL},
+                             .ntasks = 1};
+    return sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit);
 }
 
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
-    const struct sort_image image = image_of(args->type, key_nbytes, args->descending);
+    const struct sort_image image = sort_image_of(args->type, key_nbytes, args->descending);
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
     if (args->value_nbytes != 0 && cpu_sort_values_at_once(ctx, args)) return UPSWEEP_OK;
     if (whole_keys && sort_at_once(isa, args->keys_out, args->keys_in, args->n, &image, key_nbytes)) return UPSWEEP_OK;
     const bool halves = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && goes_by_halves(ctx, args->n, key_nbytes);
-    if (needs_no_scratch(args->n, args->value_nbytes))
+    if (sort_needs_no_scratch(args->n, args->value_nbytes))
         sort_by_insertion(isa, args->keys_out, args->keys_in, (uint32_t)args->n, &image, key_nbytes, args->lo_bit, args->hi_bit);
-    else if (whole_keys && args->n <= sort_widened_most(isa, key_nbytes))
-        sort_widened(ctx, args, &image, key_nbytes);
-    else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
+    else if (whole_keys && key_nbytes == sizeof(uint16_t) && sort_two_bytes_most(isa) > 0) {
+        if (!sort_narrow_if_in_order(ctx, args, &image)) sort_narrow_keys(ctx, args, &image, true);
+    } else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
     else if (args->low_memory || halves)
         sort_by_exchange(ctx, args, &image, key_nbytes);
     else
         sort_by_radix(ctx, args, &image, key_nbytes);
     return UPSWEEP_OK;
-}
-
-bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
-    const size_t key_nbytes = upsweep_type_nbytes(type);
-    const struct sort_image image = image_of(type, key_nbytes, descending);
-    return sort_at_once(cpu_impl(ctx)->isa, out, in, n, &image, key_nbytes);
 }

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "sort_kernels.h"
+#include "sort_narrow.h"
 
 /* Counters are 32 bits wide, so that the table of 2-byte keys is 256 KiB and stays in L2. */
 static const uint64_t chunk_max = UINT64_C(1) << 31;

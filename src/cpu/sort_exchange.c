@@ -167,8 +167,9 @@ static void sort_leaf(const struct sorter *s, unsigned char *to, const unsigned 
     s->kernel->leaf(&leaf, 0, 8 * s->kernel->item_nbytes);
 }
 
-bool sort_if_few(const struct sorter *s, uint64_t n) {
-    return s->vector != NULL && sort_seem_few(s, s->in.keys, n) && s->vector->few(s->out.keys, s->in.keys, n, &s->image);
+bool sort_if_few(const struct sorter *s, uint64_t n, bool *heavy) {
+    *heavy = false;
+    return s->vector != NULL && sort_seem_few(s, s->in.keys, n, heavy) && s->vector->few(s->out.keys, s->in.keys, n, &s->image);
 }
 
 /* Sorts a part of few different values; false if there are more. */

@@ -99,6 +99,7 @@
 struct sort_image {
     uint64_t flip, when_negative;
 };
+struct sort_image sort_image_of(upsweep_type type, size_t key_nbytes, bool descending);
 
 /* ---- arrays, logs, passes ---------------------------------------------------------------------------------------------------- */
 
@@ -313,17 +314,19 @@ void sort_exchange_together(const struct sorter *s, const struct sort_arrays *fr
                             void *scratch);
 uint64_t sort_exchange_scratch(uint32_t ntasks);
 /* Sorts in [n] into out if the keys have few different values, by counting these; false if there are more, or no vector code. Keys alone
- * and whole. */
-bool sort_if_few(const struct sorter *s, uint64_t n);
+ * and whole. heavy: some of them seem to be there very often. */
+bool sort_if_few(const struct sorter *s, uint64_t n, bool *heavy);
 /* What a sample says of n keys (sort_sample.c). */
 struct sort_median {
     uint64_t image;
     bool repeats; /* it is there twice, or a little more often in a large sample */
     bool few;     /* there seem to be so few values that they can be counted */
+    bool heavy;   /* some key is there three times, or more often in a large sample */
 };
 struct sort_median sort_median_of(const struct sorter *s, const unsigned char *keys, uint64_t n);
-bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n);
-bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes);
+bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n, bool *heavy);
+bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes);     /* five of them */
+bool sort_seem_to_repeat(const void *keys, uint64_t n, size_t key_nbytes); /* two pairs of six */
 /* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
 /* Of n pairs: SORT_SKEWED if a quarter of the keys lies together, in more bits than two digits take; SORT_UNEVEN if a sixteenth does;
@@ -344,22 +347,24 @@ struct sort_gather {
 };
 void sort_gather_values(upsweep_context *ctx, struct sort_gather *gather, uint32_t ntasks);
 
-/* Counting sort of whole 1- and 2-byte keys without values (sort_count.c), and the scratch it needs. */
-void sort_by_counting(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
-uint64_t sort_by_counting_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes);
-bool sort_by_counting_pays(uint64_t n, size_t key_nbytes);
+/* Keys alone and whole that are there very often (sort_heavy.c), with vector code. Of n keys, at least 32, all others go to `to`, which may
+ * be `from`; false, with nothing written, if none seems heavy. When the others are sorted there, all are put together. */
+#define SORT_HEAVY_MOST 10u
+struct sort_heavy {
+    uint64_t keys[SORT_HEAVY_MOST], times[SORT_HEAVY_MOST], nrest;
+    uint32_t n;
+};
+bool sort_take_heavy(enum cpu_isa isa, struct sort_heavy *heavy, void *to, const void *from, uint64_t n, size_t key_nbytes);
+void sort_put_heavy(struct sort_heavy *heavy, void *to, uint64_t n, const struct sort_image *image, size_t key_nbytes);
 
 /* Pairs, or the indices of keys, if there are vectors and few of them (sort_ranks.c); else false. */
 bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 
-/* Keys of one and two bytes, alone and whole, as images in the highest bits of keys of four (sort_widen.c): the most for which that pays;
- * up to SORT_GROUP_NBYTES of wide ones at once; the way there and back. */
-uint64_t sort_widened_most(enum cpu_isa isa, size_t key_nbytes);
-void sort_row_narrow(void *to, const void *from, uint32_t n, const struct sort_image *image,
-                     size_t key_nbytes); /* sort_network.c: n <= 16 */
-void sort_few_widened(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes);
-void sort_widen(uint32_t *to, const void *keys, uint64_t n, const struct sort_image *image, size_t key_nbytes);
-void sort_narrow(void *keys, const uint32_t *from, uint64_t n, const struct sort_image *image, size_t key_nbytes);
+/* Keys alone and whole, if they are few; false if there are more (sort_at_once.c). The fewest, by any of their bits, without scratch. */
+bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes);
+void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes,
+                       uint32_t lo_bit, uint32_t hi_bit);
+static inline bool sort_needs_no_scratch(uint64_t n, size_t value_nbytes) { return value_nbytes == 0 && n <= SORT_INSERTION_MAX; }
 
 /* The most keys that are sorted at once, without any digit. */
 static inline uint32_t sort_group_items(const struct sort_vector *vector, size_t key_nbytes) {

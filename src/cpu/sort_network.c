@@ -22,7 +22,7 @@
  * for tags, of which no two are equal. Sources: Batcher,
  * Sorting networks and their applications, 1968; Knuth, TAOCP 3, 5.3.4; Bramas, A novel hybrid quicksort algorithm vectorized using
  * AVX-512, 2017. */
-#include "sort_kernels.h"
+#include "sort_narrow.h"
 
 #include <string.h>
 

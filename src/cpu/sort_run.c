@@ -377,7 +377,8 @@ bool sort_if_in_order(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t 
 
 void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi) {
     struct bucket whole = {.end = n, .lo = lo, .hi = hi};
-    if (s->ntasks == 1 && sort_if_few(s, n)) return;
+    bool heavy;
+    if (s->ntasks == 1 && sort_if_few(s, n, &heavy)) return;
     if (sort_if_in_order(s, n, lo, hi)) return;
     open_benches(s);
     if (s->ntasks > 1)

@@ -68,11 +68,14 @@ struct sort_median sort_median_of(const struct sorter *s, const unsigned char *k
     else
         for (uint32_t i = 0; i < nkeys; i++) images[i] = s->kernel->image_at(&sample, &s->image, i);
     uint32_t nvalues = 1;
+    bool heavy = false;
     for (uint32_t i = 1; i < nkeys; i++) nvalues += images[i] != images[i - 1];
+    for (uint32_t i = near + 1; i < nkeys; i++) heavy |= images[i] == images[i - (near + 1)];
     const uint64_t median = images[middle];
     return (struct sort_median){.image = median,
                                 .repeats = images[middle - near] == median || images[middle + near] == median,
-                                .few = nvalues <= (more ? SORT_FEW_VALUES : MEDIAN_FEW)};
+                                .few = nvalues <= (more ? SORT_FEW_VALUES : MEDIAN_FEW),
+                                .heavy = heavy};
 }
 
 /* Five of n keys; nbytes a constant where it may be, as above. */
@@ -88,9 +91,42 @@ bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes) {
     return five_are_equal(keys, n, key_nbytes);
 }
 
+/* A key as a number, without a store that a load would have to wait for. */
+ALWAYS_INLINE uint64_t raw_at(const unsigned char *keys, uint64_t i, size_t nbytes) {
+    uint16_t half;
+    uint32_t word;
+    uint64_t all;
+    memcpy(&half, keys + i * nbytes, sizeof half);
+    if (nbytes == sizeof half) return half;
+    memcpy(&word, keys + i * nbytes, sizeof word);
+    if (nbytes == sizeof word) return word;
+    memcpy(&all, keys + i * nbytes, sizeof all);
+    return all;
+}
+
+/* Of six keys: are two pairs of the 15 equal? */
+ALWAYS_INLINE bool pairs_are_equal(const unsigned char *keys, uint64_t n, size_t nbytes) {
+    enum { KEYS = 6, PAIRS = 2 };
+    uint64_t some[KEYS];
+    uint32_t npairs = 0;
+    UNROLLED for (uint64_t i = 0; i < KEYS; i++) some[i] = raw_at(keys, n / KEYS * i, nbytes);
+    UNROLLED for (uint32_t i = 1; i < KEYS; i++) { UNROLLED for (uint32_t j = 0; j < i; j++) npairs += some[i] == some[j]; }
+    return npairs >= PAIRS;
+}
+
+bool sort_seem_to_repeat(const void *keys, uint64_t n, size_t key_nbytes) {
+    if (key_nbytes == sizeof(uint16_t)) return pairs_are_equal(keys, n, sizeof(uint16_t));
+    if (key_nbytes == sizeof(uint32_t)) return pairs_are_equal(keys, n, sizeof(uint32_t));
+    return pairs_are_equal(keys, n, sizeof(uint64_t));
+}
+
 /* Equal ones spare the sample, which takes as long as some 2000 keys that are all equal. */
-bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n) {
-    return sort_seem_equal(keys, n, s->kernel->item_nbytes) || sort_median_of(s, keys, n).few;
+bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n, bool *heavy) {
+    *heavy = false;
+    if (sort_seem_equal(keys, n, s->kernel->item_nbytes)) return true;
+    const struct sort_median sample = sort_median_of(s, keys, n);
+    *heavy = sample.heavy;
+    return sample.few;
 }
 
 /* ---- how all keys are spread ------------------------------------------------------------------------------------------------- */

@@ -5,10 +5,10 @@
  *
  * Their images come to lie in the highest bits, where halves look for the first that differs. Cost: two passes that vectors make in a
  * fraction of a sort. Up to 8 KiB of wide keys need no scratch. */
-#include "sort_kernels.h"
+#include "sort_narrow.h"
 
 /* With more, counting is quicker. (Zen 4, 2026-11.) */
-enum { MOST_BYTES = 512, MOST_HALVES = 64 << 10 };
+enum { MOST_BYTES = 512, MOST_HALVES = 4 << 10 };
 
 #if defined(__x86_64__)
 
@@ -65,13 +65,17 @@ uint64_t sort_widened_most(enum cpu_isa isa, size_t key_nbytes) {
     return !networks ? 0 : key_nbytes == 1 ? MOST_BYTES : key_nbytes == 2 ? MOST_HALVES : 0;
 }
 
+uint64_t sort_few_widened_most(enum cpu_isa isa, size_t key_nbytes) {
+    return min_u64(sort_widened_most(isa, key_nbytes), SORT_GROUP_NBYTES / sizeof(uint32_t));
+}
+
 void sort_few_widened(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
     const struct sort_image none = {0, 0};
     if (n <= SORT_NETWORK_KEYS) {
         sort_row_narrow(out, in, n, image, key_nbytes);
         return;
     }
-    uint32_t wide[SORT_GROUP_NBYTES / sizeof(uint32_t)];
+    _Alignas(SORT_LINE_NBYTES) uint32_t wide[SORT_GROUP_NBYTES / sizeof(uint32_t)];
     sort_widen(wide, in, n, image, key_nbytes);
     sort_vector_of(isa, sizeof *wide)->group(wide, wide, n, &none);
     sort_narrow(out, wide, n, image, key_nbytes);

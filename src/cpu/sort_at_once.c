@@ -1,0 +1,82 @@
+/* sort_at_once.c: keys alone that are so few that they are sorted without scratch, and without a plan: by networks (sort_network.c), up to
+ * 8 KiB of them, or by insertion. If six of them show that some are there very often, these are counted (sort_few_tmpl.h,
+ * sort_heavy.c). */
+#include "sort_narrow.h"
+
+/* Fewer are sorted as quickly as the heavy ones are found and taken out. (Zen 4, 2026-11.) */
+enum { HEAVY_LEAST_NBYTES = 2048 };
+
+struct sort_image sort_image_of(upsweep_type type, size_t key_nbytes, bool descending) {
+    const uint64_t all = sort_low_bits((uint32_t)key_nbytes * 8), sign = (all >> 1) + 1;
+    struct sort_image image = {0, 0};
+    switch (type) {
+    case UPSWEEP_I8:
+    case UPSWEEP_I16:
+    case UPSWEEP_I32:
+    case UPSWEEP_I64:
+        image.flip = sign;
+        break;
+    case UPSWEEP_F32:
+    case UPSWEEP_F64:
+        image.flip = sign;
+        image.when_negative = all ^ sign;
+        break;
+    default:
+        break; /* unsigned: the key itself */
+    }
+    if (descending) image.flip ^= all;
+    return image;
+}
+
+void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes,
+                       uint32_t lo_bit, uint32_t hi_bit) {
+    const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)in, NULL}, .n = n}, .to = {out, NULL}, .image = *image};
+    sort_kernel_of(isa, key_nbytes, 0)->leaf(&leaf, lo_bit, hi_bit);
+}
+
+static uint64_t network_items(enum cpu_isa isa, size_t key_nbytes) {
+    return sort_vector_of(isa, key_nbytes) != NULL ? SORT_GROUP_NBYTES / key_nbytes : sort_few_widened_most(isa, key_nbytes);
+}
+
+static void sort_by_networks(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
+    const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
+    if (vector != NULL)
+        vector->group(out, in, n, image);
+    else
+        sort_few_widened(isa, out, in, n, image, key_nbytes);
+}
+
+/* If all keys are equal, or some are there very often; false if not. */
+static bool sort_repeating(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
+    const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
+    struct sort_heavy heavy;
+    const bool many = n > HEAVY_LEAST_NBYTES / (key_nbytes < sizeof(uint32_t) ? sizeof(uint32_t) : key_nbytes);
+    if (many && !sort_seem_to_repeat(in, n, key_nbytes)) return false;
+    if (vector != NULL && sort_seem_equal(in, n, key_nbytes) && vector->few(out, in, n, image)) return true;
+    if (!many || !sort_take_heavy(isa, &heavy, out, in, n, key_nbytes)) return false;
+    if (heavy.nrest > n / 2 || !sort_at_once(isa, out, out, heavy.nrest, image, key_nbytes))
+        sort_by_networks(isa, out, out, (uint32_t)heavy.nrest, image, key_nbytes);
+    sort_put_heavy(&heavy, out, n, image, key_nbytes);
+    return true;
+}
+
+bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
+    if (n > network_items(isa, key_nbytes)) {
+        if (!sort_needs_no_scratch(n, 0)) return false;
+        sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, 8 * (uint32_t)key_nbytes);
+    } else if (n <= SORT_REGISTERS_NBYTES / sizeof(uint64_t) || !sort_repeating(isa, out, in, n, image, key_nbytes))
+        sort_by_networks(isa, out, in, (uint32_t)n, image, key_nbytes);
+    return true;
+}
+
+bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
+    const size_t key_nbytes = upsweep_type_nbytes(type);
+    const struct sort_image image = sort_image_of(type, key_nbytes, descending);
+    return sort_at_once(cpu_impl(ctx)->isa, out, in, n, &image, key_nbytes);
+}
+
+bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args) {
+    const size_t key_nbytes = upsweep_type_nbytes(args->type);
+    const struct sort_image image = sort_image_of(args->type, key_nbytes, args->descending);
+    return sort_by_ranks(cpu_impl(ctx)->isa, args, &image, key_nbytes);
+}
