@@ -262,11 +262,11 @@ static void open_slots(struct sorter *s, const struct scratch_plan *plan, struct
     }
 }
 
-/* By halves: down to slots or networks. */
-static void sort_by_halves(struct sorter *s, const struct scratch_plan *plan, uint64_t n, void *shared) {
+/* By halves: down to slots or networks. skewed: the keys are known to be. */
+static void sort_by_halves(struct sorter *s, const struct scratch_plan *plan, uint64_t n, bool skewed, void *shared) {
     const bool sampled = s->vector != NULL && n > SORT_EXCHANGE_SAMPLED(s->kernel->item_nbytes);
     const struct sort_spreads spreads = sampled ? sort_spreads_of(s, &s->in, 0, n) : (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
-    const bool by_sample = spreads.by_digit == SORT_FEW;
+    const bool by_sample = skewed || spreads.by_digit == SORT_FEW;
     if (plan->leaf_items > 0) open_slots(s, plan, spreads);
     if (s->ntasks > 1)
         sort_exchange_together(s, &s->in, 0, n, by_sample, shared);
@@ -296,12 +296,12 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
     if (asks && sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit)) return;
     struct sort_heavy heavy;
     if (!seem_heavy || !sort_take_heavy(isa, &heavy, args->keys_out, args->keys_in, args->n, key_nbytes)) {
-        sort_by_halves(&s, &plan, args->n, scratch + plan.shared);
+        sort_by_halves(&s, &plan, args->n, false, scratch + plan.shared);
         return;
     }
     s.in = s.out;
     if (!sort_at_once(isa, args->keys_out, args->keys_out, heavy.nrest, image, key_nbytes))
-        sort_by_halves(&s, &plan, heavy.nrest, scratch + plan.shared);
+        sort_by_halves(&s, &plan, heavy.nrest, true, scratch + plan.shared);
     sort_put_heavy(&heavy, args->keys_out, args->n, image, key_nbytes);
 }
 
