@@ -27,20 +27,7 @@ template <typename T> static __device__ __forceinline__ void copy_async(T *s_dst
 #endif
 }
 
-/* Ends a group of copies. */
-static __device__ __forceinline__ void end_of_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/* Waits for this thread's copies but those of the last AHEAD groups; or for all of them. What others have copied is there after the next
- * barrier. */
-template <int AHEAD> static __device__ __forceinline__ void wait_for_groups() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD) : "memory");
-#endif
-}
+/* Waits for this thread's copies. What others have copied is there after the next barrier. */
 static __device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");

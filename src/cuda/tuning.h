@@ -55,19 +55,20 @@ enum {
 };
 
 /* UTF-8. Decoding needs little input for much output, so many small CTAs; THREADS * ROWS * 28 bytes a tile. Short texts: as many CTAs as
- * there can be, each with as few steps after one another as there can be: one row a warp. Counting, 2^30 bytes of Chinese, by rows a
- * buffer x buffers a warp x warps x CTAs: 4x2x6x4 0.83 of the speed of reading, 4x2x6x5 0.81, 3x2x8x4 0.81, 2x3x8x4 0.72, 2x4x6x5 0.75. */
+ * there can be, each with as few steps after one another as there can be: one row a warp. */
 typedef TileShape<256, 1, 4> Utf8ShortShape; /* one CTA, one cluster, or look-back as long as all tiles run at once */
 typedef TileShape<128, 4, 7> Utf8DecodeShape;
 template <int UNIT> struct Utf8EncodeShape : TileShape<256, 2 * UNIT, 3> {}; /* vectors of UTF-16 become up to 25 bytes, not 16 */
 
-template <int N_ROWS, int N_WARPS, int N_CTAS> struct Utf8CountShape {
-    enum { ROWS = N_ROWS, WARPS = N_WARPS, CTAS = N_CTAS };
+/* Counting: words of a strand that a lane looks at. What is on its way waits in registers, so that few warps that have many of them are
+ * faster than many: 2^28 bytes of Chinese, H200, words x warps x CTAs: 4x8x2 66 us, 2x8x3 67, 2x8x4 84, 4x4x5 85. */
+template <int N_WORDS, int N_WARPS, int N_CTAS> struct Utf8CountShape {
+    enum { WORDS = N_WORDS, WARPS = N_WARPS, CTAS = N_CTAS };
 };
-typedef Utf8CountShape<1, 8, 4> Utf8CountShortShape;
-typedef Utf8CountShape<4, 6, 4> Utf8CountLongShape; /* 7 KiB of shared memory a warp */
+typedef Utf8CountShape<1, 8, 2> Utf8CountShortShape;
+typedef Utf8CountShape<4, 8, 2> Utf8CountLongShape;
 
-enum { UTF8_COUNT_SHORT_NBYTES = 24 << 20 }; /* 2^24 bytes of Chinese, H200: 11.6 us for 12.2; 2^26 28.7 for 27.2; 2^30 366 for 285 */
+enum { UTF8_COUNT_SHORT_NBYTES = 4 << 20 }; /* 2^20 bytes of Chinese, H200: 6.5 us for 7.4; 2^22 7.4 for 7.6; 2^26 24.8 for 22.3 */
 
 /* Flagged records that are no elements: a tile is counted in flags, 16 a lane for records of up to RECORD_MEDIUM_NBYTES, or else 2. A CTA
  * should not have to move more than a few 100 KB, and all multiprocessors should have some: with fewer than so many tiles of 2 a lane,

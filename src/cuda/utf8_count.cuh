@@ -1,159 +1,244 @@
-/* utf8_count.cuh: validate and count: what UTF-8 would come to, by warps that each stream a stretch of it through shared memory.
+/* utf8_count.cuh: validate and count: what UTF-8 would come to, by warps that each stream a stretch of it through registers.
  *
- *   a warp      [ group 0 | group 1 | group 2 ... ]      3,584 bytes each: four rows of 32 windows, of which 28 bytes are owned; of short
- *                                                        texts 896: one row
- *   buffers     group k + 1 is on its way while group k is looked at; no warp waits for another
+ *   a warp      [ group 0 | group 1 | group 2 ... ]      eight strands (utf8_strands.cuh) of 512 bytes, 16 of them a lane's; of short texts
+ *                                                        128 bytes, 4 a lane's
+ *   registers   group k + 1 is on its way while group k is looked at; no warp waits for another
  *
- * A group of ASCII costs a vote, a well-formed one planes and a count of bits a row, and another vote (utf8_rules.cuh). Only a group with
- * something wrong in it is gone through again, row by row, and the one after it straight away so. Parts and report as in utf8_measure.cuh.
- * The copies are asynchronous on sm_80 and newer, so they take no registers. Cost: the text once. */
+ * A group of ASCII costs a vote, a well-formed one planes and a count of bits, and another vote. Only a group with something wrong in it is
+ * gone through again, and the one after it straight away so. What is counted of a group are the sequences that end right before one of its
+ * bytes. Parts and report as in utf8_measure.cuh. By way of shared memory (cp.async, 24 warps) the text came at 0.83 of the speed of
+ * reading, so at 0.94 to 0.96. Cost: the text once. */
 #ifndef UPSWEEP_CUDA_UTF8_COUNT_CUH
 #define UPSWEEP_CUDA_UTF8_COUNT_CUH
 
-#include "async.cuh"
 #include "utf8_measure.cuh"
 #include "utf8_stage.cuh"
+#include "utf8_strands.cuh"
 
 /* ---- one warp ---------------------------------------------------------------------------------------------------------------- */
 
-/* ROWS of a group. */
-template <int N_ROWS> struct Utf8Counter {
-    enum { ROWS = N_ROWS, OWNED = 28, ROW_NBYTES = 32 * OWNED, GROUP_NBYTES = ROWS * ROW_NBYTES, BUFFERS = 2, AHEAD = BUFFERS - 1 };
-    enum { VECTORS = GROUP_NBYTES / 16 + 1 };
-    enum : uint32_t { OWNED_BITS = 0x7FFFFFF8 };
-    typedef unsigned char Buffer[16 + GROUP_NBYTES]; /* the group from 16 on */
+template <class Shape> struct Utf8Counter {
+    enum { WORDS = Shape::WORDS, LANE_NBYTES = 4 * WORDS };
+    enum { STRAND_NBYTES = 32 * LANE_NBYTES, GROUP_NBYTES = UTF8_STRANDS * STRAND_NBYTES };
+    typedef Vector<uint32_t, WORDS> Words;
 
     const Utf8Args &args;
-    int lane;
-    unsigned long long units;            /* of this lane */
-    unsigned long long sequences, wrong; /* ill-formed ones and the bytes in them, of this lane */
-    unsigned long long error_at;         /* of this lane: the first one it has seen, as it goes from left to right */
-    bool is_cut, was_bad;                /* of all lanes; was_bad: there was something wrong in the group before */
+    const int lane;
+    uint32_t units;            /* of this lane, which sees less than 2^31 bytes */
+    uint32_t sequences, wrong; /* ill-formed ones and the bytes in them, of this lane */
+    uint64_t error_at;         /* of this lane: the first one it has seen, as it goes from left to right */
+    bool is_cut, was_bad;      /* of all lanes; was_bad: there was something wrong in the group before */
+    Utf8Carry before;          /* of lane 0: from the bytes before the group, at strand 0; of others nothing */
 
-    static __device__ __forceinline__ bool is_inner(const Utf8Args &args, uint64_t group) {
-        return is_inner_tile(args, group * GROUP_NBYTES, GROUP_NBYTES);
+    /* A lane's bytes of a strand, which are aligned. */
+    static __device__ __forceinline__ Words load_words(const unsigned char *from) {
+        if constexpr (WORDS == 1) return {*(const uint32_t *)from};
+        if constexpr (WORDS == 4) return ::unpack<uint32_t, 4>(*(const uint4 *)from);
     }
 
-    /* Begins to bring a group. Where the text begins and ends, some of it is brought by hand. */
-    __device__ __forceinline__ void fetch(unsigned char *buffer, uint64_t group) const {
-        const int64_t at = (int64_t)(group * GROUP_NBYTES) - 16;
-        if (!is_inner(args, group)) {
-            fetch_end(args, buffer, at, lane);
+    /* Where the text begins and ends. Zeros stand for what is not text. */
+    static __device__ __forceinline__ Words load_some(const Utf8Args &args, const TextSpan &span, int64_t at) {
+        if (at >= (int64_t)span.first && at + LANE_NBYTES <= (int64_t)span.end) return load_words(args.in + at);
+        const int64_t vector = at / 16 * 16;
+        if (!is_cut_vector(vector, span.first, span.end)) return {};
+        const Vector<uint32_t, 4> all = ::unpack<uint32_t, 4>(load_cut_vector(args.in, vector, span.first, span.end));
+        if constexpr (WORDS == 4) return all;
+        const int64_t i = (at - vector) / 4;
+        return {i < 2 ? (i == 0 ? all.item[0] : all.item[1]) : (i == 2 ? all.item[2] : all.item[3])};
+    }
+
+    static __device__ __forceinline__ void load(Words (&text)[UTF8_STRANDS], const Utf8Args &args, uint64_t group, bool inner, int lane) {
+        const int64_t at = (int64_t)(group * GROUP_NBYTES) + lane * LANE_NBYTES;
+        if (inner) {
+#pragma unroll
+            for (int k = 0; k < UTF8_STRANDS; k++) text[k] = load_words(args.in + at + k * STRAND_NBYTES);
             return;
         }
-        const uint4 *from = (const uint4 *)(args.in + at);
+        const TextSpan span = whole_span(args);
 #pragma unroll
-        for (int v = 0; v < VECTORS / 32; v++) copy_async((uint4 *)buffer + 32 * v + lane, from + 32 * v + lane);
-        if (lane < VECTORS % 32) copy_async((uint4 *)buffer + VECTORS / 32 * 32 + lane, from + VECTORS / 32 * 32 + lane);
+        for (int k = 0; k < UTF8_STRANDS; k++) text[k] = load_some(args, span, at + k * STRAND_NBYTES);
     }
 
-    static __device__ __noinline__ void fetch_end(const Utf8Args &args, unsigned char *buffer, int64_t at, int lane) {
-        const uint64_t end = whole_span(args).end;
-#pragma unroll 1
-        for (int v = lane; v < VECTORS; v += 32) {
-            const int64_t from = at + 16 * v;
-            if (is_whole_vector(from, args.begin, end))
-                copy_async((uint4 *)buffer + v, (const uint4 *)(args.in + from));
-            else
-                ((uint4 *)buffer)[v] =
-                    is_cut_vector(from, args.begin, end) ? load_cut_vector(args.in, from, args.begin, end) : uint4{0, 0, 0, 0};
-        }
+    /* The four bytes before a group. */
+    __device__ __forceinline__ uint32_t word_before(uint64_t group, bool inner) const {
+        if (group == 0) return 0;
+        const int64_t at = (int64_t)(group * GROUP_NBYTES);
+        if (inner) return *(const uint32_t *)(args.in + at - 4);
+        const TextSpan span = whole_span(args);
+        if (at <= (int64_t)span.end) return *(const uint32_t *)(args.in + at - 4);
+        return load_cut_vector(args.in, at - 16, span.first, span.end).w;
     }
 
-    __device__ __forceinline__ void load_window(uint32_t (&word)[UTF8_WINDOW_WORDS], const unsigned char *text, int r) const {
-        const uint32_t *const from = (const uint32_t *)(text + r * ROW_NBYTES + lane * OWNED - 4);
-#pragma unroll
-        for (int i = 0; i < UTF8_WINDOW_WORDS; i++) word[i] = from[i];
+    /* What they ask for, for lane 0. */
+    static __device__ __forceinline__ Utf8Carry carry_after(uint32_t word, int lane) {
+        if (lane != 0 || (word & 0x80808080) == 0) return {0, 0};
+        BitPlanes x = {};
+        x.plane[0] = word;
+        transpose_bits(x);
+        const Utf8StrandClasses c = strand_classes(x);
+        const Utf8Carry carry = carry_of(c, look_at_any({}, c).open);
+        return {carry.a & 0x01010101, carry.b & 0x01010101};
     }
 
-    /* Code units that ends of sequences become; cleaned text is counted otherwise. */
-    __device__ __forceinline__ uint32_t units_at(uint32_t ends, uint32_t of_4) const {
-        return (uint32_t)__popc(ends) + (args.of_4_twice ? (uint32_t)__popc(of_4) : 0);
+    /* What the bytes before this lane's ask for, if its last bytes ask for `mine`: the lane before has them; of lane 0 they are the last
+     * lane's, one strand back. */
+    static __device__ __forceinline__ Utf8Carry hand_on(Utf8Carry &before, Utf8Carry mine, int lane) {
+        const uint32_t edge = lane == 0 ? 0x01010101 : 0; /* strand 0 */
+        const Utf8Carry from = {__shfl_sync(ALL_LANES, mine.a, (lane + 31) % 32), __shfl_sync(ALL_LANES, mine.b, (lane + 31) % 32)};
+        const Utf8Carry mixed = {(from.a << (lane == 0) & ~edge) | before.a, (from.b << (lane == 0) & ~edge) | before.b};
+        before = {from.a >> 7 & edge, from.b >> 7 & edge};
+        return mixed;
     }
 
-    /* All rows at once, so that one fills the gaps of another. Returns whether all is well; only then has it counted. */
-    __device__ __forceinline__ bool count_good_group(const unsigned char *text) {
-        uint32_t word[ROWS][UTF8_WINDOW_WORDS], any = 0, wrong_bits = 0, mine = 0;
+    static __device__ __forceinline__ Utf8StrandClasses classes(const Words (&text)[UTF8_STRANDS], int j) {
+        BitPlanes x;
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            load_window(word[r], text, r);
+        for (int k = 0; k < UTF8_STRANDS; k++) x.plane[k] = text[k].item[j];
+        transpose_bits(x);
+        return strand_classes(x);
+    }
+
+    static __device__ __forceinline__ Utf8Before last_of(const Utf8StrandClasses &c, const Utf8Open &open) {
+        return {c.lead, c.from_e0, c.from_f0, c.not_low, c.not_high, open};
+    }
+
+    __device__ __forceinline__ bool is_ascii(const Words (&text)[UTF8_STRANDS]) const {
+        uint32_t any = 0;
 #pragma unroll
-            for (int i = 0; i < UTF8_WINDOW_WORDS; i++) any |= word[r][i];
-        }
-        if (!__any_sync(ALL_LANES, (any & 0x80808080) != 0)) {
-            units += ROWS * OWNED;
-            return true;
-        }
+        for (int k = 0; k < UTF8_STRANDS; k++)
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const Utf8Classes classes = classes_of(planes_of(word[r]));
-            const Utf8Ends good = find_good_ends(classes);
-            wrong_bits |= what_is_wrong(classes);
-            mine += units_at(good.all & OWNED_BITS, good.of_4 & OWNED_BITS);
+            for (int j = 0; j < WORDS; j++) any |= text[k].item[j];
+        return !__any_sync(ALL_LANES, ((any & 0x80808080) | before.a | before.b) != 0);
+    }
+
+    /* Returns whether all is well; only then has it counted. */
+    __device__ __forceinline__ bool count_good(const Words (&text)[UTF8_STRANDS]) {
+        const Utf8StrandClasses last = classes(text, WORDS - 1);
+        const Utf8Carry was = before;
+        Utf8Before previous = unpack(hand_on(before, carry_of_good(last), lane));
+        uint32_t wrong_bits = 0, mine = 32 * WORDS;
+#pragma unroll
+        for (int j = 0; j < WORDS; j++) {
+            const Utf8StrandClasses c = j == WORDS - 1 ? last : classes(text, j);
+            const Utf8GoodWord w = look_at_good(previous, c);
+            wrong_bits |= w.wrong;
+            mine += (args.of_4_twice ? (uint32_t)__popc(w.fourth) : 0) - (uint32_t)__popc(w.continuations);
+            previous = last_of(c, {});
         }
-        if (__any_sync(ALL_LANES, wrong_bits != 0)) return false;
+        if (__any_sync(ALL_LANES, wrong_bits != 0)) {
+            before = was;
+            return false;
+        }
         units += mine;
         return true;
     }
 
-    struct GroupSums {
-        uint32_t units, sequences, wrong; /* wrong: bytes of ill-formed sequences after their first */
+    /* Where a bit of a lane's words j is in its group. */
+    static __device__ __forceinline__ uint32_t place_of(int bit, int j, int lane) {
+        return UTF8_PLACE_ZERO + (uint32_t)(bit % 8 * STRAND_NBYTES + 4 * (lane * WORDS + j) + bit / 8);
+    }
+
+    /* The bits of its words j that are at `last` or before. */
+    static __device__ __forceinline__ uint32_t places_up_to(uint32_t last, int j, int lane) {
+        uint32_t bits = 0;
+#pragma unroll 1
+        for (int i = 0; i < 32; i++) bits |= (uint32_t)(place_of(i, j, lane) <= last) << i;
+        return bits;
+    }
+
+    /* UINT32_MAX: there is none. */
+    static __device__ __forceinline__ uint32_t first_error(const Utf8AnyWord &w, int j, int lane) {
+        const uint32_t bits = w.short_1_3 | w.short_2_3 | w.stray, halves = bits | bits >> 16;
+        if (bits == 0) return UINT32_MAX;
+        const int strand = __ffs((int)(halves | halves >> 8)) - 1, i = strand + __ffs((int)(bits >> strand & 0x01010101)) - 1;
+        return place_of(i, j, lane) - (w.short_1_3 >> i & 1) - 2 * (w.short_2_3 >> i & 1);
+    }
+
+    /* What a lane has found in a group, and what its last bytes ask for. */
+    struct Found {
+        uint32_t units, sequences, wrong;
+        uint32_t first; /* the place of its first error, if that is wanted */
+        Utf8Carry before;
     };
 
-    /* at: of the window. */
-    __device__ __forceinline__ void count_row(GroupSums &sums, const Utf8Ends &ends, uint64_t at, const TextSpan &span, bool inner) {
-        const uint32_t owned = inner ? OWNED_BITS : OWNED_BITS & window_bits(at, span), bad = ends.bad & owned;
-        uint32_t counted = owned & ends.all & (args.replace ? ~0u : ~ends.bad);
-        if (args.strict) is_cut = cut_row(counted, bad, is_cut, lane);
-        sums.units += units_at(counted, counted & ends.of_4);
-        sums.sequences += (uint32_t)__popc(bad);
-        sums.wrong += (uint32_t)(__popc(bad & ends.bad_2) + __popc(bad & ends.bad_3));
-        if (bad == 0 || error_at != UTF8_NOWHERE) return;
-        Utf8Found found = utf8_found_none();
-        take_bad(found, ends, bad, 0);
-        error_at = at + found.first - UTF8_PLACE_ZERO;
-    }
-
-    /* A group that is not all well, or not all text. */
-    __device__ __forceinline__ void count_any_group(const unsigned char *text, uint64_t group, bool inner) {
-        const TextSpan span = inner ? UTF8_EVERYWHERE : whole_span(args);
-        GroupSums sums = {0, 0, 0};
-#pragma unroll 1
-        for (int r = 0; r < ROWS && !is_cut; r++) {
-            uint32_t word[UTF8_WINDOW_WORDS];
-            load_window(word, text, r);
-            const Utf8Ends ends = find_ends(classes_of(planes_of(word)));
-            count_row(sums, ends, group * GROUP_NBYTES + (uint64_t)(int64_t)(r * ROW_NBYTES + lane * OWNED - 4), span, inner);
-        }
-        units += sums.units;
-        sequences += sums.sequences;
-        wrong += sums.sequences + sums.wrong;
-        was_bad = __any_sync(ALL_LANES, sums.sequences != 0);
-    }
-
-    /* Groups [first, end). After a group with errors, the next one is not even hoped to be good. */
-    __device__ __forceinline__ void count(Buffer *buffers, uint64_t first, uint64_t end) {
+    /* A group that is not all well. Of its sequences those are counted that end before `last`. */
+    static __device__ __forceinline__ Found look(const Words (&text)[UTF8_STRANDS], Utf8Carry before, int lane, bool want_first,
+                                                 bool of_4_twice, uint32_t last) {
+        const Utf8StrandClasses end = classes(text, WORDS - 1);
+        Utf8Before previous = unpack(hand_on(before, carry_of(end, look_at_any({}, end).open), lane));
+        Found found = {0, 0, 0, UINT32_MAX, before};
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            if (first + (uint64_t)i < end) fetch(buffers[i], first + (uint64_t)i);
-            end_of_copies();
+        for (int j = 0; j < WORDS; j++) {
+            const Utf8StrandClasses c = j == WORDS - 1 ? end : classes(text, j);
+            const Utf8AnyWord w = look_at_any(previous, c);
+            const uint32_t counted = last == UINT32_MAX ? ~0u : places_up_to(last, j, lane);
+            found.units += (uint32_t)(__popc(w.starts & counted) + (of_4_twice ? __popc(w.fourth & counted) : 0));
+            found.sequences += (uint32_t)(__popc(w.short_1_3 | w.short_2_3) + __popc(w.stray));
+            found.wrong += (uint32_t)(__popc(w.short_1_3) + 2 * __popc(w.short_2_3) + __popc(w.stray));
+            if (want_first) found.first = min(found.first, first_error(w, j, lane));
+            previous = last_of(c, w.open);
         }
-#pragma unroll 1
-        for (uint64_t group = first; group < end && !is_cut; group++) {
-            if (group + AHEAD < end) fetch(buffers[(group + AHEAD - first) % BUFFERS], group + AHEAD);
-            end_of_copies();
-            wait_for_groups<AHEAD>();
-            __syncwarp(); /* the group is there, brought by all lanes */
-            const bool inner = is_inner(args, group);
-            const unsigned char *const text = buffers[(group - first) % BUFFERS] + 16;
-            if (!inner || was_bad || !count_good_group(text)) count_any_group(text, group, inner);
-            __syncwarp(); /* it has been looked at */
-        }
+        return found;
     }
 
-    /* What the lanes have found together; cut off lanes have counted nothing since. */
+    __device__ __forceinline__ void count_any(const Words (&text)[UTF8_STRANDS], uint64_t group) {
+        Found found;
+        uint32_t last[1] = {UINT32_MAX};
+#pragma unroll 1
+        for (;;) {
+            found = look(text, before, lane, error_at == UTF8_NOWHERE, args.of_4_twice, last[0]);
+            was_bad = __any_sync(ALL_LANES, found.sequences != 0);
+            if (!args.strict || !was_bad || is_cut) break;
+            is_cut = true; /* once more, up to the first error */
+            last[0] = found.first;
+            warp_fold_rows<Min<uint32_t>>(last);
+        }
+        before = found.before;
+        units += found.units - (args.replace || args.strict ? 0 : found.sequences);
+        sequences += found.sequences;
+        wrong += found.wrong;
+        if (found.sequences != 0 && error_at == UTF8_NOWHERE) error_at = group * GROUP_NBYTES + found.first - UTF8_PLACE_ZERO;
+    }
+
+    /* Zeros in bytes [from, to) that are not text have been counted: each but the one right behind it ends a sequence. */
+    __device__ __forceinline__ uint32_t not_text(int64_t from, int64_t to) const {
+        const TextSpan span = whole_span(args);
+        const int64_t before_it = (int64_t)span.first + 1 - from, behind_it = is_cut ? 0 : to - (int64_t)span.end - 1;
+        return (uint32_t)(min(max(before_it, (int64_t)0), to - from) + min(max(behind_it, (int64_t)0), to - from));
+    }
+
+    /* After a group with errors, the next one is not even hoped to be good. */
+    __device__ __forceinline__ void count_group(const Words (&text)[UTF8_STRANDS], uint64_t group) {
+        if (is_ascii(text))
+            units += 8 * LANE_NBYTES;
+        else if (was_bad || !count_good(text))
+            count_any(text, group);
+    }
+
+    /* `n` groups from `first` on. */
+    __device__ __forceinline__ void count(uint64_t first, uint32_t n) {
+        if (n == 0) return;
+        const uint64_t ninner = (max(args.n, (uint64_t)32) - 32) / GROUP_NBYTES; /* of the text; with a margin for what is held back */
+        const uint32_t inner_to = (uint32_t)min(max(ninner, first) - first, (uint64_t)n);
+        const uint32_t word = word_before(first, inner_to != 0);
+        Words next[UTF8_STRANDS];
+        load(next, args, first, first != 0 && inner_to != 0, lane);
+        before = carry_after(word, lane);
+#pragma unroll 1
+        for (uint32_t i = 0; i < n && !is_cut; i++) {
+            Words text[UTF8_STRANDS];
+#pragma unroll
+            for (int k = 0; k < UTF8_STRANDS; k++) text[k] = next[k];
+            if (i + 1 < n) load(next, args, first + i + 1, i + 1 < inner_to, lane);
+            count_group(text, first + i);
+        }
+        if (lane == 0 && (first == 0 || inner_to < n))
+            units -= not_text((int64_t)(first * GROUP_NBYTES), (int64_t)((first + n) * GROUP_NBYTES));
+    }
+
+    /* What the lanes have found together. */
     __device__ __forceinline__ Utf8Part part() const {
-        unsigned long long sums[3] = {units, sequences, wrong}, least[1] = {error_at};
+        unsigned long long sums[3] = {(unsigned long long)(int32_t)units, sequences, wrong}, least[1] = {error_at};
         warp_fold_rows<Add<unsigned long long>>(sums);
         warp_fold_rows<Min<uint64_t>>(least);
         return {sums[0] | (is_cut ? UTF8_CUT : 0), sums[1], sums[2], least[0]};
@@ -165,8 +250,7 @@ template <class Shape>
 static __global__ void __launch_bounds__(Shape::WARPS * 32, Shape::CTAS)
     utf8_count_kernel(const __grid_constant__ Utf8Args args, uint64_t ngroups, uint64_t each, Utf8Parts *parts) {
     enum { WARPS = Shape::WARPS };
-    typedef Utf8Counter<Shape::ROWS> Counter;
-    __shared__ alignas(16) typename Counter::Buffer s_text[WARPS][Counter::BUFFERS];
+    typedef Utf8Counter<Shape> Counter;
     __shared__ Utf8Part s_part[WARPS];
     __shared__ Utf8Gathering s_gathering;
     if (parts == nullptr) begin_gathering(s_gathering);
@@ -174,8 +258,9 @@ static __global__ void __launch_bounds__(Shape::WARPS * 32, Shape::CTAS)
     let_next_start();
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     const uint64_t mine = (uint64_t)blockIdx.x * each, groups = mine < ngroups ? min(each, ngroups - mine) : 0;
-    Counter counter = {args, lane, 0, 0, 0, UTF8_NOWHERE, false, false};
-    counter.count(s_text[warp], mine + groups * (uint64_t)warp / WARPS, mine + groups * (uint64_t)(warp + 1) / WARPS);
+    Counter counter = {args, lane, 0, 0, 0, UTF8_NOWHERE, false, false, {0, 0}};
+    const uint64_t from = groups * (uint64_t)warp / WARPS, to = groups * (uint64_t)(warp + 1) / WARPS;
+    counter.count(mine + from, (uint32_t)(to - from));
     const Utf8Part found = counter.part();
     if (lane == 0) s_part[warp] = found;
     __syncthreads(); /* the warps' parts are there */
@@ -193,8 +278,8 @@ template <class Shape> static cudaError_t launch_count(const struct cuda_queue *
                             ngroups, each);
 }
 
-/* A group begins one byte early: n + 1 places. */
-template <class Shape> static uint64_t groups_of(const Utf8Args &args) { return args.n / Utf8Counter<Shape::ROWS>::GROUP_NBYTES + 1; }
+/* What ends with the text is counted at the place behind it: n + 1 places. */
+template <class Shape> static uint64_t groups_of(const Utf8Args &args) { return args.n / Utf8Counter<Shape>::GROUP_NBYTES + 1; }
 
 static cudaError_t launch_utf8_count(const struct cuda_queue *queue, const Utf8Args &args) {
     if (args.n < UTF8_COUNT_SHORT_NBYTES) return launch_count<Utf8CountShortShape>(queue, args, groups_of<Utf8CountShortShape>(args));

@@ -61,22 +61,27 @@ static __device__ __forceinline__ void swap_bits(uint32_t &a, uint32_t &b, int k
     a = new_a;
 }
 
-static __device__ __forceinline__ BitPlanes planes_of(const uint32_t (&word)[UTF8_WINDOW_WORDS]) {
-    uint32_t even[4] = {word[0], word[2], word[4], word[6]}, odd[4] = {word[1], word[3], word[5], word[7]};
-    transpose_bytes(even);
-    transpose_bytes(odd);
-    BitPlanes x; /* now byte b of x.plane[k] is byte 8 * b + k: four squares of 8 x 8 bits to transpose */
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        x.plane[k] = even[k];
-        x.plane[k + 4] = odd[k];
-    }
+/* Four squares of 8 x 8 bits: bit j of byte 8 * b + k, which is byte b of x.plane[k], becomes bit 8 * b + k of plane j. */
+static __device__ __forceinline__ void transpose_bits(BitPlanes &x) {
 #pragma unroll
     for (int k = 0; k < 4; k++) swap_bits(x.plane[k], x.plane[k + 4], 4, 0x0F0F0F0Fu);
 #pragma unroll
     for (int k = 0; k < 8; k += k % 4 == 1 ? 3 : 1) swap_bits(x.plane[k], x.plane[k + 2], 2, 0x33333333u);
 #pragma unroll
     for (int k = 0; k < 8; k += 2) swap_bits(x.plane[k], x.plane[k + 1], 1, 0x55555555u);
+}
+
+static __device__ __forceinline__ BitPlanes planes_of(const uint32_t (&word)[UTF8_WINDOW_WORDS]) {
+    uint32_t even[4] = {word[0], word[2], word[4], word[6]}, odd[4] = {word[1], word[3], word[5], word[7]};
+    transpose_bytes(even);
+    transpose_bytes(odd);
+    BitPlanes x;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        x.plane[k] = even[k];
+        x.plane[k + 4] = odd[k];
+    }
+    transpose_bits(x);
     return x;
 }
 
