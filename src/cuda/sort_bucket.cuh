@@ -216,8 +216,8 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums);
     const bool no_room = deepest > 0 && deepest - 1 > bucket.rank_mask(); /* for all ranks: items would overwrite others */
     bool deep = __syncthreads_or(deepest > WINDOW_HALO || no_room);       /* also: all starts */
-    /* Items of an argsort are never equal, so that deep bins have too many distinct ones. */
-    if (deep && (sizeof(KEY) != sizeof(ITEM) || __syncthreads_or(no_room))) return false;
+    constexpr bool EQUAL = sizeof(KEY) == sizeof(ITEM);                   /* items with an index never are */
+    if (deep && __syncthreads_or(no_room || (!EQUAL && deepest > DEEP_FEW_ITEMS))) return false;
 
     const uint32_t start = s.start(SHAPE::WARPS);
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
@@ -234,7 +234,9 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     __syncthreads();                            /* all items are in their bins */
     if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
     if (deep) {
-        const bool right = sort_deep_repeats<SHAPE>(s_slots, first, n, s_bins, bucket.rank_mask());
+        constexpr bool CALL = sizeof(KEY) == 4; /* then uniform keys are up to 6 % quicker; those of 64 bits, 3 % slower */
+        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask())
+                                : sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask());
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 

@@ -156,7 +156,7 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
     }
     __syncthreads(); /* all are in their bins */
     if (deep) {
-        const bool right = sort_deep_repeats<SHAPE>(s_slots, first, n, s_bins, (KEY)0);
+        const bool right = sort_each_deep_bin<SHAPE, true>(s_slots, first, n, s_bins, (KEY)0);
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 

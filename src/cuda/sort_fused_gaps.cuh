@@ -7,12 +7,12 @@
  *     each CTA       copies its items to them, part by part, closed up
  *     each bucket    is sorted as if closed images were images, and then opened
  *
- * A stray is a key with another value of a bit that the sample says all share. It is counted with its neighbours, and the items of its part
- * are not closed up: so strays, if they are few, cost little. If some bucket is too big nothing is moved. The buckets are announced as if a
- * sample had made them: so what sorts buckets has nothing to ask where keys have no gaps. The tile is not moved, but put in order by the
- * items' numbers, and what is known of an item is found out anew each time: with more than a few registers the kernels would need a stack,
- * which makes them slower for all keys, though this is not run for most.
- * Cost: 10 us more for 2^16 keys than for such as fit at once, 27 for 2^20. */
+ * A stray is a key with another value of a bit that, says the sample, all share, or nearly all. It is counted with its neighbours, and the
+ * items of its part are not closed up: so strays, if they are few, cost little. If some bucket is too big nothing is moved. The buckets are
+ * announced as if a sample had made them: so what sorts buckets has nothing to ask where keys have no gaps. The tile is not moved, but put
+ * in order by the items' numbers, and what is known of an item is found out anew each time: with more than a few registers the kernels
+ * would need a stack, which makes them slower for all keys, though this is not run for most. Cost: 10 us more for 2^16 keys than for such
+ * as fit at once, 27 for 2^20. */
 #ifndef UPSWEEP_CUDA_SORT_FUSED_GAPS_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_GAPS_CUH
 
@@ -21,6 +21,7 @@
 
 #define CLOSED_MORE_BITS 1          /* than if the top bits were even: they may be less so, and small buckets are put together again */
 #define STRAYS           (1u << 24) /* in a total: a CTA with strays */
+#define STRAY_WARPS      8          /* of the 32 that look at a sample: in that many, at most, are keys that are taken for strays */
 static_assert(STRAYS > SAMPLED_MAX && FUSED_MAX_BITS + CLOSED_MORE_BITS <= PART_BITS, "they do not mix, and all parts have numbers");
 
 /* Bits of an item below its image. */
@@ -64,6 +65,33 @@ static __device__ __forceinline__ bool parts_may_fit(const struct split_job &spl
     return !__syncthreads_or(count > most + 2.5f * sqrtf(most));
 }
 
+/* Which bits does a sample have set, and which not, often enough that those who have them are no strays? ones, zeros: of this thread's
+ * images. Few strays are in as many warps; a bit that one key in two has is seen by all. Leaves words of 32 bits in s.sums, of ones in its
+ * first half. All threads call it. */
+template <typename KEY, typename ITEM>
+static __device__ __forceinline__ void find_often_seen(KEY ones, KEY zeros, struct sample_desk<ITEM> &s) {
+    constexpr uint32_t BITS = sizeof(KEY) * 8;
+    const uint32_t t = threadIdx.x;
+    const uint64_t set = or_of_warp(ones), clear = or_of_warp(zeros);
+    if (t % 32 == 0) {
+        s.seen[0][t / 32] = set;
+        s.seen[1][t / 32] = clear;
+    }
+    __syncthreads(); /* what all warps have seen */
+    if (t < 2 * BITS) {
+        uint32_t nwarps = 0;
+#pragma unroll 8
+        for (uint32_t warp = 0; warp < 32; warp++) nwarps += (uint32_t)(s.seen[t / BITS][warp] >> t % BITS) & 1;
+        const uint32_t often = __ballot_sync(~0u, nwarps > STRAY_WARPS);
+        if (t % 32 == 0) s.sums[t / BITS][t % BITS / 32] = often;
+    }
+    __syncthreads(); /* the words */
+}
+
+template <typename KEY, typename ITEM> static __device__ __forceinline__ KEY often_seen(const struct sample_desk<ITEM> &s, uint32_t which) {
+    return (KEY)(sizeof(KEY) == 8 ? (uint64_t)s.sums[which][1] << 32 | s.sums[which][0] : s.sums[which][0]);
+}
+
 /* May it help to leave out the bits that are the same in a sample? Then so many are that it changes the buckets, and by the first of the
  * others these are even. Then the plan is left at the desk, and counters that are zero. All threads of all CTAs call it, and agree. */
 template <int PER, typename KEY, typename ITEM>
@@ -77,12 +105,13 @@ static __device__ __forceinline__ bool plan_gaps(const struct split_job &split, 
         ones |= image;
         zeros |= ~image;
     }
-    const KEY varying = (KEY)(or_of_threads(ones, s.seen[0]) & or_of_threads(zeros, s.seen[1]));
+    find_often_seen(ones, zeros, s);
+    const KEY set = often_seen<KEY>(s, 0), varying = set & often_seen<KEY>(s, 1);
     const uint32_t nbits = count_bits(varying);
     if (nbits > sizeof(KEY) * 6 || nbits < split.fine_bits) return false;
     s.count[threadIdx.x] = 0;
-    if (threadIdx.x == 0) plan_closing<KEY>(s.gaps, varying, ones);
-    __syncthreads(); /* the plan, and zeroes before counts */
+    if (threadIdx.x == 0) plan_closing<KEY>(s.gaps, varying, set);
+    __syncthreads(); /* the plan, and zeroes before counts; and nobody needs the sums any more */
     return parts_may_fit(split, sample, closed_parts<KEY>(split, s.gaps), s);
 }
 

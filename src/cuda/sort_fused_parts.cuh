@@ -43,14 +43,15 @@ template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
     }
 };
 
-/* What all CTAs draw alike: an item from each of equal stretches of the input. */
+/* What all CTAs draw alike: an item from each of equal stretches of the input; a warp's are from all over it. */
 template <typename KEY, typename ITEM, int PER>
 static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const struct split_job &split) {
     const struct item_order<KEY, ITEM> order(split);
     const float stretch = (float)split.n / (float)(FUSED_THREADS * PER);
 #pragma unroll
     for (int k = 0; k < PER; k++) {
-        const uint32_t i = k * FUSED_THREADS + threadIdx.x, random = (i + 1) * 0x9e3779b9u >> 8; /* Knuth's multiplicative hash */
+        const uint32_t i = k * FUSED_THREADS + threadIdx.x % 32 * (FUSED_THREADS / 32) + threadIdx.x / 32;
+        const uint32_t random = (i + 1) * 0x9e3779b9u >> 8; /* Knuth's multiplicative hash */
         const uint32_t at = min((uint32_t)(((float)i + (float)random * 0x1p-24f) * stretch), split.n - 1);
         KEY image[1] = {((const KEY *)split.in)[at]}, head[1];
         order.make_heads(head, image, at);

@@ -29,13 +29,16 @@ static __device__ __forceinline__ uint32_t or_of_warp(uint32_t value) {
 #endif
 }
 
+static __device__ __forceinline__ uint64_t or_of_warp(uint64_t value) {
+    return (uint64_t)or_of_warp((uint32_t)(value >> 32)) << 32 | or_of_warp((uint32_t)value);
+}
+
 /* The same of a CTA of 1024 threads. All threads call it; s_words may be used again after a barrier. */
 static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_t (&s_words)[32]) {
-    const uint64_t of_warp = (uint64_t)or_of_warp((uint32_t)(value >> 32)) << 32 | or_of_warp((uint32_t)value);
+    const uint64_t of_warp = or_of_warp(value);
     if (threadIdx.x % 32 == 0) s_words[threadIdx.x / 32] = of_warp;
     __syncthreads(); /* all words */
-    const uint64_t word = s_words[threadIdx.x % 32];
-    return (uint64_t)or_of_warp((uint32_t)(word >> 32)) << 32 | or_of_warp((uint32_t)word);
+    return or_of_warp(s_words[threadIdx.x % 32]);
 }
 
 static __device__ __forceinline__ uint32_t count_bits(uint64_t bits) { return (uint32_t)__popcll((long long)bits); }

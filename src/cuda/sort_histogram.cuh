@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
 
     __threadfence(); /* having seen the others done, see their counts */
     if constexpr (sizeof(KEY) >= 4) {
-        if (perhaps_few && plan_values<KEY>(job, s_memory, s_values, s_sums)) return;
+        if (tried && plan_values<KEY>(job, s_memory, s_values, s_sums)) return; /* all CTAs have tried, or none has */
     }
     for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
     if (threadIdx.x == 0) write_plan(job, s_live);

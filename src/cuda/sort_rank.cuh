@@ -172,14 +172,22 @@ template <int TEAMS> static __device__ __forceinline__ uint32_t sum_team_counts(
     return total;
 }
 
-/* Thread d < 256: turns the counts of digit d into the places where each team's keys of it start. */
+/* Thread d < 256: turns the counts of digit d into the places where each team's keys of it start. Some are read before any is written: one
+ * by one, each would wait for the one before it, and no thread has anything else to do meanwhile. */
 template <int TEAMS> static __device__ __forceinline__ void store_team_starts(uint32_t *counters, uint32_t digit, uint32_t digit_start) {
+    constexpr int TOGETHER = 8;
+    static_assert(TEAMS % TOGETHER == 0, "groups of teams");
+    volatile uint32_t *counter = counters + digit; /* else the compiler would not keep to that */
 #pragma unroll
-    for (int team = 0; team < TEAMS; team++) {
-        uint32_t *counter = &counters[team * TEAM_WORDS + digit];
-        const uint32_t next = digit_start + *counter / RANK_ONE;
-        *counter = digit_start;
-        digit_start = next;
+    for (int first = 0; first < TEAMS; first += TOGETHER) {
+        uint32_t counts[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) counts[i] = counter[(first + i) * TEAM_WORDS] / RANK_ONE;
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            counter[(first + i) * TEAM_WORDS] = digit_start;
+            digit_start += counts[i];
+        }
     }
 }
 

@@ -1,16 +1,21 @@
-/* sort_repeats.cuh: bins deeper than a window can do with (sort_window.cuh), of few distinct items: what keys that repeat make.
+/* sort_repeats.cuh: bins deeper than a window can do with (sort_window.cuh): what keys that repeat make.
  *
  * A warp takes such a bin. Equal items cannot be told apart, so it is enough to know how many there are of each: the warp looks for the
- * least item, then for the least above that, and so on, counts each, and writes the bin anew. Bins of many distinct items are given up.
+ * least item, then for the least above that, and so on, counts each, and writes the bin anew. A bin of many distinct items is sorted by a
+ * network if each lane has one at most, and if there are few such bins; else it is given up.
  *
- * Cost: a bin is read once if its items are equal, as most are, else once for each distinct one and once more, and written once. */
+ * Cost: a bin is read once if its items are equal, as most are, else once for each distinct one and once more, and written once; 15 steps
+ * of a network. */
 #ifndef UPSWEEP_CUDA_SORT_REPEATS_CUH
 #define UPSWEEP_CUDA_SORT_REPEATS_CUH
 
+#include "sort_sample.cuh"
 #include "sort_window.cuh"
 
 #define REPEATS_MAX_VALUES 8   /* of a bin, */
 #define REPEATS_MAX_ITEMS  512 /* unless there is one */
+#define DEEP_FEW_ITEMS     32  /* so many are sorted whatever they are, */
+#define DEEP_FEW_BINS      4   /* in so many bins of a warp: if more were, merging the bucket would be quicker */
 
 /* The least value of a warp's, in every lane. */
 static __device__ __forceinline__ uint32_t least_of_warp(uint32_t value) {
@@ -69,22 +74,39 @@ template <typename T> static __device__ __forceinline__ bool sort_repeats(T *s_s
     return true;
 }
 
-/* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. Neighbouring
- * bins are of different warps, since deep ones may lie together; of a warp's 32 at a time each is in another bank. */
-template <typename SHAPE, typename T>
-static __device__ __forceinline__ bool sort_deep_repeats(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
+/* Sorts a bin of up to 32 items, one a lane. A warp calls it. */
+template <typename T> static __device__ __forceinline__ void sort_few_items(T *s_slots, uint32_t start, uint32_t n) {
+    const uint32_t lane = threadIdx.x % 32;
+    T items[1] = {lane < n ? s_slots[slot_at<T>(start + lane)] : (T) ~(T)0};
+    sort_rows_of_warp(items);
+    if (lane < n) s_slots[slot_at<T>(start + lane)] = items[0];
+}
+
+/* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. EQUAL: items
+ * may be. Neighbouring bins are of different warps, since deep ones may lie together; of a warp's 32 at a time each is in another bank. */
+template <typename SHAPE, bool EQUAL, typename T>
+static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
     constexpr uint32_t WARPS = SHAPE::WARPS;
     const uint32_t lane_bins = threadIdx.x % 32 * WARPS, mine = lane_bins + (threadIdx.x / 32 + lane_bins / 32) % WARPS;
+    uint32_t nfew = 0;
     for (uint32_t bin = mine; bin < SHAPE::BINS; bin += 32 * WARPS) {
         const uint32_t start = s_bins[bin], count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
         uint32_t deep = __ballot_sync(~0u, count > WINDOW_HALO);
         for (; deep; deep &= deep - 1) {
             const int lane = __ffs((int)deep) - 1;
-            const uint32_t bin_start = __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);
-            if (!sort_repeats(s_slots, first + bin_start, bin_count, rank_mask)) return false;
+            const uint32_t bin_start = first + __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);
+            if (EQUAL && sort_repeats(s_slots, bin_start, bin_count, rank_mask)) continue;
+            if (bin_count > DEEP_FEW_ITEMS || (EQUAL && ++nfew > DEEP_FEW_BINS)) return false;
+            sort_few_items(s_slots, bin_start, bin_count);
         }
     }
     return true;
+}
+
+/* The same, as a call: kernels that hardly ever run it are slower or quicker for having it among their code. */
+template <typename SHAPE, bool EQUAL, typename T>
+static __device__ __noinline__ bool call_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
+    return sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, rank_mask);
 }
 
 #endif

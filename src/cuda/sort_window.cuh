@@ -10,8 +10,8 @@
  *     window c       ................oooooooooooooooooooooooooooo................
  *     window c + 1                               ................oooooooooooooooooooooooooooo................
  *
- * Deeper bins (items that share their top bits) would break that. Keys alone are then put in order bin by bin, if they repeat
- * (sort_repeats.cuh); else the CTA sorts by stable passes of eight bits (sort_cta.cuh), and the windows find everything in order. */
+ * Deeper bins (items that share their top bits) would break that. They are put in order one by one, if few or of few values
+ * (sort_repeats.cuh); else the CTA sorts by stable passes of eight bits (sort_cta.cuh), or by merging (sort_merge.cuh). */
 #ifndef UPSWEEP_CUDA_SORT_WINDOW_CUH
 #define UPSWEEP_CUDA_SORT_WINDOW_CUH
 
