@@ -31,9 +31,10 @@ static uint64_t element(struct rng *rng, upsweep_type type, upsweep_op op, uint6
     return elem_of_float(type, ((double)rng_below(rng, 2000001) - 1000000) / 1024);
 }
 
-/* Such inputs for min and max change the running value all along: it drifts away from zero. */
+/* Such inputs for min and max change the running value all along: it drifts away from zero, of 64 bits slowly, so that both halves matter.
+ */
 static uint64_t drifting_element(struct rng *rng, upsweep_type type, upsweep_op op, uint64_t i, uint64_t n) {
-    const double reach = type == UPSWEEP_F32 || type == UPSWEEP_F64 ? 1e6 : ldexp(1, (int)(8 * elem_size(type)) - 2);
+    const double reach = is_float(type) ? 1e6 : ldexp(1, elem_size(type) == 8 ? 40 : (int)(8 * elem_size(type)) - 2);
     const double x = reach * (double)i / (double)n - (double)rng_below(rng, 16);
     const double y = op == UPSWEEP_MIN ? -x : x;
     if (is_float(type)) return elem_of_float(type, y);
@@ -293,7 +294,7 @@ static void test_special_floats(void) {
                                            {UINT64_C(1) << 63, 0, UINT64_C(0x7ff0000000000000), UINT64_C(0xfff0000000000000),
                                             UINT64_C(0x3ff0000000000000), UINT64_C(0xbff0000000000000), UINT64_C(0x7ff8000000000001),
                                             UINT64_C(0xfff8000012345678)}};
-    static const uint64_t sizes[] = {1, 2, 3, 5, 8, 16, 31, 33, 64, 100, 257, 1000, 4099, 70000};
+    static const uint64_t sizes[] = {1, 2, 3, 5, 8, 16, 31, 33, 64, 100, 257, 1000, 4099, 330000 /* more than 32 tiles of a GPU */};
     struct rng rng = {5};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes * 48; i++) {
         const upsweep_type type = i & 1 ? UPSWEEP_F64 : UPSWEEP_F32;

@@ -5,24 +5,14 @@
 #ifndef UPSWEEP_CUDA_BLOCK_CUH
 #define UPSWEEP_CUDA_BLOCK_CUH
 
+#include <type_traits>
+
 #include "operator.cuh"
 #include "sum_warp.cuh"
 
 #define ALL_LANES 0xffffffffu
 
 /* ---- warps ------------------------------------------------------------------------------------------------------------------- */
-
-/* Sums for which a warp has an instruction of its own: in any order, of at most 32 bits. Those of integers of 64 bits take three. */
-template <class Op> struct IsWordSum { static constexpr bool value = false; };
-template <> struct IsWordSum<Add<uint8_t>> { static constexpr bool value = true; };
-template <> struct IsWordSum<Add<uint16_t>> { static constexpr bool value = true; };
-template <> struct IsWordSum<Add<uint32_t>> { static constexpr bool value = true; };
-template <class Op> struct IsIntegerSum : IsWordSum<Op> {};
-template <> struct IsIntegerSum<Add<unsigned long>> { static constexpr bool value = true; };
-template <> struct IsIntegerSum<Add<unsigned long long>> { static constexpr bool value = true; };
-
-/* A bit of words that are simply added up as long as none of them has it; 0: there is no such bit. */
-template <class Op> struct SumUnless { static constexpr uint64_t bit = 0; };
 
 /* Is a op b the same as b op a, bit for bit? (A sum's bits depend on the grouping only, which is fixed.) */
 template <class Op> struct AnyOrder { static constexpr bool value = false; };
@@ -38,11 +28,72 @@ template <> struct AnyOrder<Max<float>> { static constexpr bool value = false; }
 template <> struct AnyOrder<Min<double>> { static constexpr bool value = false; };
 template <> struct AnyOrder<Max<double>> { static constexpr bool value = false; };
 
+/* Of the others: operands may change places unless one of them is special, and are then combined by By. Of floats' minima and maxima, NaNs
+ * and -0.0 are special. */
+template <class Op> struct UnlessSpecial;
+static __device__ __forceinline__ bool is_special(float x) { return x != x || __float_as_uint(x) == 1u << 31; }
+static __device__ __forceinline__ bool is_special(double x) { return x != x || (uint64_t)__double_as_longlong(x) == 1ull << 63; }
+template <class T> struct UnlessSpecial<Min<T>> {
+    typedef Min<T> By;
+    static __device__ __forceinline__ bool special(T x) { return is_special(x); }
+};
+template <class T> struct UnlessSpecial<Max<T>> {
+    typedef Max<T> By;
+    static __device__ __forceinline__ bool special(T x) { return is_special(x); }
+};
+
+/* Folds for which a warp has an instruction, of integers, which takes words of 32 bits (sm_80 and newer). */
+template <class Op> struct HasInstruction { static constexpr bool value = false; };
+template <class T> struct IsInteger { static constexpr bool value = (T)0.5 == (T)0; };
+template <class T> struct HasInstruction<Add<T>> : IsInteger<T> {};
+template <class T> struct HasInstruction<And<T>> : IsInteger<T> {};
+template <class T> struct HasInstruction<Or<T>> : IsInteger<T> {};
+template <class T> struct HasInstruction<Xor<T>> : IsInteger<T> {};
+template <class T> struct HasInstruction<Min<T>> : IsInteger<T> {};
+template <class T> struct HasInstruction<Max<T>> : IsInteger<T> {};
+
+/* Those whose result is one of the operands. */
+template <class Op> struct Chooses { static constexpr bool value = false; };
+template <class T> struct Chooses<Min<T>> { static constexpr bool value = true; };
+template <class T> struct Chooses<Max<T>> { static constexpr bool value = true; };
+
+#if __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ uint32_t fold_words(Add<uint32_t>, uint32_t x) { return __reduce_add_sync(ALL_LANES, x); }
+static __device__ __forceinline__ uint32_t fold_words(And<uint32_t>, uint32_t x) { return __reduce_and_sync(ALL_LANES, x); }
+static __device__ __forceinline__ uint32_t fold_words(Or<uint32_t>, uint32_t x) { return __reduce_or_sync(ALL_LANES, x); }
+static __device__ __forceinline__ uint32_t fold_words(Xor<uint32_t>, uint32_t x) { return __reduce_xor_sync(ALL_LANES, x); }
+static __device__ __forceinline__ uint32_t fold_words(Min<uint32_t>, uint32_t x) { return __reduce_min_sync(ALL_LANES, x); }
+static __device__ __forceinline__ uint32_t fold_words(Max<uint32_t>, uint32_t x) { return __reduce_max_sync(ALL_LANES, x); }
+static __device__ __forceinline__ int32_t fold_words(Min<int32_t>, int32_t x) { return __reduce_min_sync(ALL_LANES, x); }
+static __device__ __forceinline__ int32_t fold_words(Max<int32_t>, int32_t x) { return __reduce_max_sync(ALL_LANES, x); }
+#endif
+
+/* x of all lanes, by that instruction, in every lane. Of 64 bits: sums by three of them, else the upper halves, then the lower ones: for a
+ * minimum those that come with the least upper half. */
+template <template <class> class OP, class T, class V> static __device__ __forceinline__ V fold_by_instruction(OP<T>, V x) {
+#if __CUDA_ARCH__ >= 800
+    typedef std::conditional_t<((T)-1 < (T)0), int32_t, uint32_t> Word;
+    if constexpr (sizeof(T) <= sizeof(Word)) {
+        return (V)fold_words(OP<Word>(), (Word)x);
+    } else if constexpr (std::is_same_v<OP<T>, Add<T>>) {
+        return sum_warp(x);
+    } else {
+        const Word mine = (Word)(x >> 32), upper = fold_words(OP<Word>(), mine);
+        const bool out = Chooses<OP<T>>::value && mine != upper;
+        const uint32_t lower = fold_words(OP<uint32_t>(), out ? OP<uint32_t>::identity() : (uint32_t)x);
+        return (V)((uint64_t)upper << 32 | lower);
+    }
+#else
+    for (int o = 1; o < 32; o *= 2) x = OP<T>::apply(x, (V)__shfl_xor_sync(ALL_LANES, x, o));
+    return x;
+#endif
+}
+
 /* Every row: x0 op x1 op ... op x31, as a balanced tree, in every lane. Rows side by side, so that their shuffles overlap. */
 template <class Op, int ROWS, class V> static __device__ __forceinline__ void warp_fold_rows(V (&x)[ROWS]) {
-    if constexpr (IsIntegerSum<Op>::value) {
+    if constexpr (HasInstruction<Op>::value) {
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) x[r] = sum_warp(x[r]);
+        for (int r = 0; r < ROWS; r++) x[r] = fold_by_instruction(Op(), x[r]);
     } else {
 #pragma unroll
         for (int o = 1; o < 32; o *= 2) {
@@ -77,14 +128,16 @@ template <class Op, int LANES = 32, int ROWS, class V> static __device__ __force
 template <class V> struct Parts { V before, all; };
 
 template <class Op, int LANES = 32, class V> static __device__ __forceinline__ Parts<V> fold_parts(V part, int i, int lane) {
-#if __CUDA_ARCH__ >= 800
-    if constexpr (IsWordSum<Op>::value)
-        return {(V)__reduce_add_sync(ALL_LANES, lane < i ? part : V(0)), (V)__reduce_add_sync(ALL_LANES, part)};
-#endif
-    V x[1] = {part};
-    warp_scan_rows<Op, LANES>(x, lane);
-    const V before = (V)__shfl_sync(ALL_LANES, x[0], i == 0 ? 0 : i - 1);
-    return {i == 0 ? (V)Neutral<Op>::value() : before, (V)__shfl_sync(ALL_LANES, x[0], LANES - 1)};
+    if constexpr (HasInstruction<Op>::value) {
+        V fold[2] = {lane < i ? part : (V)Neutral<Op>::value(), part};
+        warp_fold_rows<Op>(fold);
+        return {fold[0], fold[1]};
+    } else {
+        V x[1] = {part};
+        warp_scan_rows<Op, LANES>(x, lane);
+        const V before = (V)__shfl_sync(ALL_LANES, x[0], i == 0 ? 0 : i - 1);
+        return {i == 0 ? (V)Neutral<Op>::value() : before, (V)__shfl_sync(ALL_LANES, x[0], LANES - 1)};
+    }
 }
 
 /* Counts of 16 bits, rows 2i and 2i + 1 in one register: the sum over all rows and lanes. */
@@ -95,8 +148,8 @@ template <int PAIRS> static __device__ __forceinline__ uint32_t sum_packed_rows(
     return sum_warp(sum);
 }
 
-/* row: this lane's counts of all rows; becomes those of the whole rows, and `before`
- * those of the lanes before this one. Returns the sum over all rows. */
+/* row: this lane's counts of all rows; becomes those of the whole rows, and `before` those of the lanes before this one. Returns the sum
+ * over all rows. */
 template <int PAIRS>
 static __device__ __forceinline__ uint32_t scan_packed_rows(uint32_t (&before)[PAIRS], uint32_t (&row)[PAIRS], int lane) {
     uint32_t total = 0;

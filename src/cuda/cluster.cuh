@@ -95,14 +95,12 @@ static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid
     if (has_tile) policy.rank(lane);
     barrier_wait(&s.arrived, 0);
     if (!has_tile) return;
-    /* Compactions, which count, want to know all; a scan only what comes before its warp. */
-    constexpr bool COUNTS = IsWordSum<Op>::value || SumUnless<Op>::bit != 0;
     const Part none = (Part)Neutral<Op>::value();
     if constexpr (CELLS > 1)
-        in_tile = {COUNTS ? fold_cells<Op, Part>(s.cell, first, cell, lane) : none,
-                   COUNTS ? fold_cells<Op, Part>(s.cell, first, first + CELLS, lane) : none};
-    const Part prefix = fold_cells<Op, Part>(s.cell, 0, COUNTS ? first : cell, lane);
-    const Part total = COUNTS ? fold_cells<Op, Part>(s.cell, 0, nctas * CELLS, lane) : none;
+        in_tile = {P::COUNTS ? fold_cells<Op, Part>(s.cell, first, cell, lane) : none,
+                   P::COUNTS ? fold_cells<Op, Part>(s.cell, first, first + CELLS, lane) : none};
+    const Part prefix = fold_cells<Op, Part>(s.cell, 0, P::COUNTS ? first : cell, lane);
+    const Part total = P::COUNTS ? fold_cells<Op, Part>(s.cell, 0, nctas * CELLS, lane) : none;
     policy.finish(args, (uint32_t)rank, {P::Op::apply(start, (V)prefix), (V)in_tile.before, (V)in_tile.all, P::Op::apply(start, (V)total)},
                   s.policy, warp, lane);
 #endif

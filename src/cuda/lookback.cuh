@@ -39,8 +39,9 @@
  * A primitive supplies a policy P:
  *   Args (with in [n]), Shared (shared memory), THREADS, CTAS, TILE_ITEMS, IN_NBYTES (of an element)
  *   Value, Op: an aggregate and how two combine; WORD_NBYTES: 8 for values (or counts) below 2^48, 16 for any 8-byte value
- *   Part, PartOp: the same for the few tiles of small.cuh and cluster.cuh, if they are asked for; overwrites_aside(args): is
- *   anything overwritten that is read and that no aggregate depends on?
+ *   Part, PartOp: the same for the few tiles of small.cuh and cluster.cuh, if they are asked for; COUNTS: finish() wants the total, and
+ *   what comes before the warp in the tile apart from the prefix; overwrites_aside(args): is anything overwritten that is read and that no
+ *   aggregate depends on?
  *   carry_in(args); Value reduce(args, tile, shared, warp, lane): loads its part and returns its warp's aggregate, in all lanes
  *   rank(lane): what else can be found out without the prefix, while that is on its way
  *   finish(args, tile, scanned, shared, warp, lane): with the prefix of the tile, what comes before the warp in it, its aggregate, and the
@@ -180,15 +181,26 @@ template <class P> struct Lookback {
 
     /* x of lane k op ... op x of lane 1 op x of lane 0: lane 0 holds the latest group. */
     __device__ __forceinline__ V fold_back(V x, int k) const {
-        if constexpr (Rounds<Op>::value) { /* strictly S, then one group after the other: the same however far we looked */
-            V prefix = (V)__shfl_sync(ALL_LANES, x, k);
-            while (k > 0) prefix = Op::apply(prefix, (V)__shfl_sync(ALL_LANES, x, --k));
-            return prefix;
-        }
         if (lane > k) x = neutral();
+        if constexpr (Rounds<Op>::value) { /* strictly S, then one group after the other: the same however far we looked */
+            V prefix = neutral();
+            for (int i = k | 3; i >= 0; i -= 4) { /* shuffles four at a time, while operations wait for one another */
+                V next[4];
 #pragma unroll
-        for (int o = 1; o < 32; o *= 2) x = Op::apply((V)__shfl_down_sync(ALL_LANES, x, o), x);
-        return (V)__shfl_sync(ALL_LANES, x, 0);
+                for (int j = 0; j < 4; j++) next[j] = (V)__shfl_sync(ALL_LANES, x, i - j);
+#pragma unroll
+                for (int j = 0; j < 4; j++) prefix = Op::apply(prefix, next[j]);
+            }
+            return prefix;
+        } else if constexpr (AnyOrder<Op>::value) {
+            V fold[1] = {x};
+            warp_fold_rows<Op>(fold);
+            return fold[0];
+        } else {
+#pragma unroll
+            for (int o = 1; o < 32; o *= 2) x = Op::apply((V)__shfl_down_sync(ALL_LANES, x, o), x);
+            return (V)__shfl_sync(ALL_LANES, x, 0);
+        }
     }
 
     /* S(group). `sequence` is that of the group's first tile; `word` holds what each lane has read of group - lane. */

@@ -172,6 +172,7 @@ template <class T, class Sink, class Shape, int N_VEC, bool FLAGGED = false> str
     typedef Add<unsigned long long> Op;
     typedef uint32_t Part;
     typedef Add<uint32_t> PartOp;
+    static constexpr bool COUNTS = true;
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, VEC = N_VEC, WORD_NBYTES = 8 };
     enum {
         ROW_ITEMS = 32 * VEC,

@@ -23,16 +23,17 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     typedef Operator Op;
     typedef T Part;
     typedef Operator PartOp;
+    static constexpr bool COUNTS = false;
     struct Shared {};
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, VEC = 16 / sizeof(T), WORD_NBYTES = sizeof(T) == 8 ? 16 : 8 };
     enum { WARP_ITEMS = ROWS * 32 * VEC, TILE_ITEMS = THREADS / 32 * WARP_ITEMS, IN_NBYTES = sizeof(T) };
 
-    /* A sum that takes an instruction or three is there long before the scan: others need not wait for that. */
-    static constexpr bool RANKS_LATER = IsIntegerSum<Op>::value;
+    /* A fold that takes an instruction or three is there long before the scan: others need not wait for that. */
+    static constexpr bool RANKS_LATER = HasInstruction<Op>::value;
 
     typedef Vector<T, VEC> Vec;
     uint4 data[ROWS];
-    T before[ROWS]; /* of the vector, in the warp's part; until rank(), the fold of the vector */
+    T before[ROWS]; /* of the vector, in the warp's part; until rank(), what that needs */
 
     static __device__ __forceinline__ bool overwrites_aside(const Args &args) { return args.init != nullptr && args.init == args.total; }
     static __device__ __forceinline__ T carry_in(const Args &args) { return args.init != nullptr ? *args.init : Op::identity(); }
@@ -43,18 +44,14 @@ template <class T, class Operator, class Shape> struct LookbackScan {
 
     __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
         put_cut(data, load_rows<T, VEC>(data, args.in, first_of(tile, warp, 0, lane), args.n, args.in_aligned, (T)Neutral<Op>::value()));
-        if constexpr (RANKS_LATER) {
-            T sum = 0;
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) sum = Op::apply(sum, before[r] = fold_vector<Op, T, VEC>(data[r]));
-            return sum_warp(sum);
-        } else {
+        if constexpr (RANKS_LATER)
+            return fold_chunk<Op, T, VEC>(data, before);
+        else
             return scan_rows<Op, T, VEC>(data, before, lane);
-        }
     }
 
     __device__ __forceinline__ void rank(int lane) {
-        if constexpr (RANKS_LATER) scan_folds<Op>(before, lane);
+        if constexpr (RANKS_LATER) rank_rows<Op>(data, before, lane);
     }
 
     /* All of the tile is output, and aligned: with many rows, so decided once a tile. With a few, one way for all is less code. */

@@ -19,6 +19,7 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode {
     typedef UntilCut Op;
     typedef Value Part;
     typedef Op PartOp;
+    static constexpr bool COUNTS = true;
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, WORD_NBYTES = 8, IN_NBYTES = UNIT };
     enum {
         VEC = 16 / UNIT,

@@ -24,6 +24,7 @@ template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows {
     typedef UntilCut Op;
     typedef Value Part;
     typedef Op PartOp;
+    static constexpr bool COUNTS = true;
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, WORD_NBYTES = 8, IN_NBYTES = 1 };
     enum {
         OWNED = N_OWNED,

@@ -117,48 +117,33 @@ template <class P> struct RingExchange {
         for (unsigned j = 0; j < GROUPS; j++) x[j] = exists(j, lane) ? value_of<V>(seen.word[j].value()) : (V)Neutral<Op>::value();
         if (more) ask(k + 1, lane, seen);
         *before = *all = (V)Neutral<Op>::value();
-        if constexpr (IsWordSum<Op>::value)
-            sum(x, lane, before, all);
-        else if constexpr (AnyOrder<Op>::value)
-            fold_lanes(x, lane, before, all);
-        else if constexpr (SumUnless<Op>::bit != 0)
-            sum_or_fold(x, lane, before, all);
+        if constexpr (AnyOrder<Op>::value)
+            fold_lanes<Op>(x, lane, before, all);
         else
-            fold(x, lane, before, all);
+            fold_unless_special(x, lane, before, all);
     }
 
-    static __device__ __forceinline__ void sum_or_fold(V (&x)[GROUPS], int lane, V *before, V *all) {
-        V any = 0;
+    static __device__ __forceinline__ void fold_unless_special(V (&x)[GROUPS], int lane, V *before, V *all) {
+        bool any = false;
 #pragma unroll
-        for (unsigned j = 0; j < GROUPS; j++) any |= x[j];
-        if (__any_sync(ALL_LANES, (any & SumUnless<Op>::bit) != 0))
+        for (unsigned j = 0; j < GROUPS; j++) any |= UnlessSpecial<Op>::special(x[j]);
+        if (__any_sync(ALL_LANES, any))
             fold(x, lane, before, all);
         else
-            sum(x, lane, before, all);
+            fold_lanes<typename UnlessSpecial<Op>::By>(x, lane, before, all);
     }
 
-    /* Two instructions of the warp, where fold() takes some ten shuffles after one another. */
-    static __device__ __forceinline__ void sum(const V (&x)[GROUPS], int lane, V *before, V *all) {
-        uint32_t lower = 0, total = 0;
+    /* First those of a lane, then the lanes: an instruction of the warp, or a third of the shuffles of fold(), and nothing waits for the
+     * group before. By: any order will do. */
+    template <class By> static __device__ __forceinline__ void fold_lanes(const V (&x)[GROUPS], int lane, V *before, V *all) {
+        V folds[2] = {(V)Neutral<By>::value(), (V)Neutral<By>::value()};
 #pragma unroll
         for (unsigned j = 0; j < GROUPS; j++) {
-            total += x[j];
-            if (32 * j + (unsigned)lane < blockIdx.x) lower += x[j];
+            folds[1] = By::apply(folds[1], x[j]);
+            if (32 * j + (unsigned)lane < blockIdx.x) folds[0] = By::apply(folds[0], x[j]);
         }
-        *before = (V)__reduce_add_sync(ALL_LANES, lower);
-        *all = (V)__reduce_add_sync(ALL_LANES, total);
-    }
-
-    /* First those of a lane, then the lanes: a third of the shuffles of fold(), and nothing waits for the group before. */
-    static __device__ __forceinline__ void fold_lanes(const V (&x)[GROUPS], int lane, V *before, V *all) {
-        V sums[2] = {(V)Neutral<Op>::value(), (V)Neutral<Op>::value()};
-#pragma unroll
-        for (unsigned j = 0; j < GROUPS; j++) {
-            sums[1] = Op::apply(sums[1], x[j]);
-            if (32 * j + (unsigned)lane < blockIdx.x) sums[0] = Op::apply(sums[0], x[j]);
-        }
-        warp_fold_rows<Op>(sums);
-        *before = sums[0], *all = sums[1];
+        warp_fold_rows<By>(folds);
+        *before = folds[0], *all = folds[1];
     }
 
     static __device__ __forceinline__ void fold(V (&x)[GROUPS], int lane, V *before, V *all) {

@@ -29,7 +29,10 @@ struct UntilCut32 {
     static __device__ __forceinline__ uint32_t identity() { return 0; }
 };
 
-template <> struct SumUnless<UntilCut32> { static constexpr uint32_t bit = UTF8_CUT_32; };
+template <> struct UnlessSpecial<UntilCut32> {
+    typedef Add<uint32_t> By;
+    static __device__ __forceinline__ bool special(uint32_t x) { return x & UTF8_CUT_32; }
+};
 
 /* UNIT: bytes of a code unit of the input. */
 template <int UNIT> struct RingUtf8Encode : RingPlain {

@@ -18,14 +18,15 @@ template <class Op, class T, int VEC> static __device__ __forceinline__ T fold_v
     return x;
 }
 
-/* All rows, over the whole warp: a lane's part first. In every lane. */
-template <class Op, class T, int VEC, int ROWS> static __device__ __forceinline__ T fold_chunk(const uint4 (&data)[ROWS]) {
+/* All rows, over the whole warp, in every lane: a lane's part first. folds: for rank_rows(). */
+template <class Op, class T, int VEC, int ROWS>
+static __device__ __forceinline__ T fold_chunk(const uint4 (&data)[ROWS], T (&folds)[ROWS]) {
     T x[1] = {(T)Neutral<Op>::value()};
     if constexpr (Halves<Op>::EXIST) {
         x[0] = (T)(fold_bytes<Op>(data) >> 24);
     } else {
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) x[0] = Op::apply(x[0], fold_vector<Op, T, VEC>(data[r]));
+        for (int r = 0; r < ROWS; r++) x[0] = Op::apply(x[0], folds[r] = fold_vector<Op, T, VEC>(data[r]));
     }
     warp_fold_rows<Op>(x);
     return x[0];
@@ -45,16 +46,23 @@ template <class Op, class T, int ROWS> static __device__ __forceinline__ T scan_
     return run;
 }
 
-/* before[r]: the fold of what comes before this lane's vector of row r in the part; returns that of the whole part, in every lane. */
+/* rows[r]: what fold_chunk() has left there; becomes the fold of what comes before this lane's vector of row r in the part. Returns that of
+ * the whole part, in every lane. */
+template <class Op, class T, int ROWS> static __device__ __forceinline__ T rank_rows(const uint4 (&data)[ROWS], T (&rows)[ROWS], int lane) {
+    if constexpr (Halves<Op>::EXIST)
+        return scan_rows_of_bytes<Op>(data, rows, lane);
+    else
+        return scan_folds<Op>(rows, lane);
+}
+
+/* The same of rows that nothing is known of. */
 template <class Op, class T, int VEC, int ROWS>
 static __device__ __forceinline__ T scan_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
-    if constexpr (Halves<Op>::EXIST) {
-        return scan_rows_of_bytes<Op>(data, before, lane);
-    } else {
+    if constexpr (!Halves<Op>::EXIST) {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) before[r] = fold_vector<Op, T, VEC>(data[r]);
-        return scan_folds<Op>(before, lane);
     }
+    return rank_rows<Op>(data, before, lane);
 }
 
 /* The results of one vector, given all that comes before it. */

@@ -106,7 +106,6 @@ struct UntilCut {
     }
     static __device__ __forceinline__ unsigned long long identity() { return 0; }
 };
-template <> struct SumUnless<UntilCut> { static constexpr uint64_t bit = UTF8_CUT; };
 
 /* Strict: what a warp still counts of a row. `bad` are the ends of ill-formed sequences in this lane's part, `counted` the bits that
  * count. Returns whether the row has cut it off. */
