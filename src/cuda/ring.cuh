@@ -126,13 +126,16 @@ template <class P> struct RingReducer : Ring<P> {
     }
 };
 
-/* Where it lies, in a register, if the policy has much to do for a chunk: otherwise the compiler finds it out anew each time, from a
- * special register that answers late (from UTF-16, French, H200: 2^28 bytes 251 us for 263, with the number of the warp). */
-template <class P, class T> static __device__ __forceinline__ T &at_hand(T &x) {
-    if (!P::TAKES && !P::CONVERTS) return x;
-    unsigned at = shared_address(&x);
-    asm volatile("" : "+r"(at)); /* now it may be anything */
-    return *(T *)__cvta_shared_to_generic(at);
+/* In a register: otherwise the compiler finds it out anew each time, from a special register that answers late (indices of 2^28 bytes, a
+ * tenth kept, H200: 150 us for 145; from UTF-16, French, 2^28 bytes: 263 for 251). */
+template <class P, class T> static __device__ __forceinline__ T at_hand(T x) {
+    if (P::AT_HAND) asm volatile("" : "+r"(x)); /* now it may be anything */
+    return x;
+}
+
+/* The same of where something lies in shared memory. */
+template <class P, class T> static __device__ __forceinline__ T &shared_at_hand(T &x) {
+    return P::AT_HAND ? *(T *)__cvta_shared_to_generic(at_hand<P>(shared_address(&x))) : x;
 }
 
 template <class P>
@@ -142,7 +145,8 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
 #if __CUDA_ARCH__ >= 900 /* can_run_ring() asks for this code */
     extern __shared__ __align__(128) unsigned char s_slots[];
     __shared__ RingShared<P> s;
-    const unsigned warp = P::TAKES || P::CONVERTS ? __shfl_sync(ALL_LANES, threadIdx.x / 32, 0) : threadIdx.x / 32; /* also at hand */
+    /* Of a shuffle's result the compiler knows that all lanes have the same. */
+    const unsigned warp = P::AT_HAND ? __shfl_sync(ALL_LANES, threadIdx.x / 32, 0) : threadIdx.x / 32;
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 32);
@@ -160,7 +164,8 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     }
     /* Barriers are set up; and this CTA has read the wave counter and the carry-in before it publishes anything. */
     const RingWay way = P::sync_and_choose(args, input);
-    const Ring<P> cta = {args, input, {words, s.first_wave}, at_hand<P>(s), &at_hand<P>(*s_slots), (int)threadIdx.x % 32, way};
+    const Ring<P> cta = {
+        args, input, {words, s.first_wave}, shared_at_hand<P>(s), &shared_at_hand<P>(*s_slots), at_hand<P>((int)threadIdx.x % 32), way};
     const unsigned first_reducer = Ring<P>::HELPERS, first_finisher = first_reducer + P::REDUCERS;
     if (warp == 0)
         RingProducer<P>{cta}.produce();

@@ -29,6 +29,7 @@
  *   TURNS: sync_and_choose(args, input), by all threads of a CTA, and of all CTAs with the same answer, says which way the launch goes. If
  *   that turns, it holds nothing; all threads call turn(args, input, exchange, total, way, slots) when the roles of their CTA are done,
  *   or will be: exchange.meet() waits for all roles of all CTAs
+ *   AT_HAND: what roles ask for all the time stays in registers, at_hand()
  *   LEAVES: leave(args) is called by one thread of each CTA when all its roles are done */
 #ifndef UPSWEEP_RING_POLICY_CUH
 #define UPSWEEP_RING_POLICY_CUH
@@ -80,7 +81,7 @@ template <class P> struct RingTile {
 struct RingPlain {
     static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
     static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0;
-    static constexpr bool LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false, TAKES = false, TURNS = false;
+    static constexpr bool AT_HAND = true, LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false, TAKES = false, TURNS = false;
     template <class Args> static __device__ RingWay sync_and_choose(const Args &, const RingInput &) {
         __syncthreads();
         return {false, false};
