@@ -111,6 +111,9 @@ static inline const struct kernels *kernels_of(enum cpu_isa isa) {
     return &kernels_portable;
 }
 
+/* Words of bits of n whose items cannot run past the room, however many of them are kept. */
+ALWAYS_INLINE size_t words_with_room(size_t n, size_t room) { return (n < room ? n : room) / 64; }
+
 /* Copies the items of in [n] from number i on whose bit is set to *end, which moves on behind them: one by one, and writes nothing else. */
 ALWAYS_INLINE void compact_one_by_one(size_t nbytes, unsigned char **end, const unsigned char *in, const uint64_t *bits, size_t i,
                                       size_t n) {

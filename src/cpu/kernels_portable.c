@@ -30,19 +30,18 @@ static inline uint64_t load_le64(const unsigned char *p) {
 
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 
-/* Whole words of bits while there is room for 64 items, and the rest one by one. */
+/* Whole words of bits while there is room for all items, and the rest one by one. */
 ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const void *in, const uint64_t *bits, size_t n) {
     const unsigned char *item = in;
-    unsigned char *free_place = out, *const limit = free_place + room * nbytes;
-    size_t i = 0;
-    for (; n - i >= 64 && (size_t)(limit - free_place) >= 64 * nbytes; i += 64)
-        for (size_t k = 0; k < 64; k++, item += nbytes) {
-            unsigned char copy[16]; /* as in compact_one_by_one() */
-            memcpy(copy, item, nbytes);
-            memcpy(free_place, copy, nbytes);
-            free_place += nbytes * (bits[i / 64] >> k & 1);
-        }
-    compact_one_by_one(nbytes, &free_place, in, bits, i, n);
+    unsigned char *free_place = out;
+    const size_t sure = 64 * words_with_room(n, room);
+    for (size_t i = 0; i < sure; i++, item += nbytes) {
+        unsigned char copy[16]; /* as in compact_one_by_one() */
+        memcpy(copy, item, nbytes);
+        memcpy(free_place, copy, nbytes);
+        free_place += nbytes * (bits[i / 64] >> (i % 64) & 1);
+    }
+    compact_one_by_one(nbytes, &free_place, in, bits, sure, n);
     return (size_t)(free_place - (unsigned char *)out) / nbytes;
 }
 

@@ -103,8 +103,15 @@ ALWAYS_INLINE scan_carry NAME(reduce_rounded)(upsweep_op op, const T *in, size_t
 
 /* ---- predicates -------------------------------------------------------------------------------------------------------------- */
 
+/* n < 64 items, bit by bit. Apart from whole words, whose loops gcc vectorises worse beside another. */
+NOT_INLINE uint64_t NAME(mask_rest)(upsweep_cmp cmp, const T *in, T value, size_t n) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++) word |= (uint64_t)NAME(keeps)(cmp, in[i], value) << i;
+    return word;
+}
+
 /* 64 comparisons to bytes of 0 or 1, which compilers vectorise; then 8 bytes to 8 bits at a time by a multiplication that moves bit 0 of
- * byte k to bit 56 + k. The last, incomplete group bit by bit. */
+ * byte k to bit 56 + k. */
 ALWAYS_INLINE void NAME(mask_items)(upsweep_cmp cmp, const T *in, T value, size_t n, uint64_t *bits) {
     const size_t nwords = n / 64;
     for (size_t w = 0; w < nwords; w++, in += 64) {
@@ -113,9 +120,7 @@ ALWAYS_INLINE void NAME(mask_items)(upsweep_cmp cmp, const T *in, T value, size_
         bits[w] = 0;
         for (int k = 0; k < 8; k++) bits[w] |= (load_le64(kept + 8 * k) * 0x0102040810204080u >> 56) << (8 * k);
     }
-    if (n % 64 == 0) return;
-    bits[nwords] = 0;
-    for (size_t i = 0; i < n % 64; i++) bits[nwords] |= (uint64_t)NAME(keeps)(cmp, in[i], value) << i;
+    if (n % 64 != 0) bits[nwords] = NAME(mask_rest)(cmp, in, value, n % 64);
 }
 
 /* The next free place takes every item, and moves on if the item is kept: no branch to mispredict. */

@@ -95,13 +95,15 @@ ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsig
 
 /* ---- compaction -------------------------------------------------------------------------------------------------------------- */
 
-/* Whole words of bits, then whole groups, while there is room for as many items, and the rest one by one. */
+/* Whole words of bits while there is room for all items, then groups while there is room for one, and the rest one by one. */
 ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const void *in, const uint64_t *bits, size_t n) {
     const unsigned char *items = in;
     unsigned char *end = out, *const limit = end + room * nbytes;
-    const size_t group = group_of(nbytes);
-    size_t i = 0;
-    for (; n - i >= 64 && (size_t)(limit - end) >= 64 * nbytes; i += 64) compress_word(nbytes, &end, items + i * nbytes, bits[i / 64]);
+    const size_t group = group_of(nbytes), sure = words_with_room(n, room);
+    size_t w = 0;
+    for (; w < sure || (w < n / 64 && (size_t)(limit - end) >= 64 * nbytes); w++)
+        compress_word(nbytes, &end, items + w * 64 * nbytes, bits[w]);
+    size_t i = 64 * w;
     for (; n - i >= group && (size_t)(limit - end) >= group * nbytes; i += group)
         compress_group(nbytes, &end, items + i * nbytes, bits[i / 64] >> i % 64);
     compact_one_by_one(nbytes, &end, items, bits, i, n);
@@ -112,33 +114,39 @@ ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const 
 
 /* A row of set_bits.h, widened and added to the number of the group's first item, is the indices. */
 
+ALWAYS_INLINE void number_32(uint32_t **end, uint64_t first, uint64_t mask) {
+    const __m256i place = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
+    _mm256_storeu_si256((__m256i *)*end, _mm256_add_epi32(_mm256_set1_epi32((int)(uint32_t)first), place));
+    *end += _mm_popcnt_u64(mask);
+}
+
 static size_t indices32(void *out, uint64_t base, const uint64_t *bits, size_t n) {
     uint32_t *end = out;
-    size_t i = 0;
-    for (; n - i >= 8; i += 8) {
-        const uint64_t mask = bits[i / 64] >> i % 64 & 0xff;
-        const __m256i first = _mm256_set1_epi32((int)(uint32_t)(base + i));
-        const __m256i place = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
-        _mm256_storeu_si256((__m256i *)end, _mm256_add_epi32(first, place));
-        end += _mm_popcnt_u64(mask);
-    }
-    if (i < n)
-        for (uint64_t word = bits[i / 64] >> i % 64; word != 0; word &= word - 1) *end++ = (uint32_t)(base + i + _tzcnt_u64(word));
+    size_t first = 0;
+    for (; n - first >= 64; first += 64)
+        for (size_t i = 0; i < 64; i += 8) number_32(&end, base + first + i, bits[first / 64] >> i & 0xff);
+    for (; n - first >= 8; first += 8) number_32(&end, base + first, bits[first / 64] >> first % 64 & 0xff);
+    if (first < n)
+        for (uint64_t word = bits[first / 64] >> first % 64; word != 0; word &= word - 1)
+            *end++ = (uint32_t)(base + first + _tzcnt_u64(word));
     return (size_t)(end - (uint32_t *)out);
+}
+
+ALWAYS_INLINE void number_64(uint64_t **end, uint64_t first, uint64_t mask) {
+    const __m256i place = _mm256_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
+    _mm256_storeu_si256((__m256i *)*end, _mm256_add_epi64(_mm256_set1_epi64x((long long)first), place));
+    *end += _mm_popcnt_u64(mask);
 }
 
 static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n) {
     uint64_t *end = out;
-    size_t i = 0;
-    for (; n - i >= 4; i += 4) {
-        const uint64_t mask = bits[i / 64] >> i % 64 & 0xf;
-        const __m256i first = _mm256_set1_epi64x((long long)(base + i));
-        const __m256i place = _mm256_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)&set_bits[mask]));
-        _mm256_storeu_si256((__m256i *)end, _mm256_add_epi64(first, place));
-        end += _mm_popcnt_u64(mask);
-    }
-    if (i < n)
-        for (uint64_t word = bits[i / 64] >> i % 64; word != 0; word &= word - 1) *end++ = base + i + _tzcnt_u64(word);
+    size_t first = 0;
+    for (; n - first >= 64; first += 64)
+        for (size_t i = 0; i < 64; i += 4) number_64(&end, base + first + i, bits[first / 64] >> i & 0xf);
+    for (; n - first >= 4; first += 4) number_64(&end, base + first, bits[first / 64] >> first % 64 & 0xf);
+    if (first < n)
+        for (uint64_t word = bits[first / 64] >> first % 64; word != 0; word &= word - 1)
+            *end++ = (uint64_t)(base + first + _tzcnt_u64(word));
     return (size_t)(end - (uint64_t *)out);
 }
 
