@@ -18,7 +18,7 @@
  *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_value_slots.cuh if
  *                         their values are uniform, and sort_cell_slots.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
- *        sort_stable.cuh  of keys with values: sort_placed.cuh
+ *        sort_stable.cuh  of keys with values: sort_placed.cuh; of uniform ones of 32 bits with 4 bytes before that, sort_slots_pairs.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *        sort_shorts_fused.cuh   of fewer
  *        sort_few.cuh     of others, if there are few values: by the kernels of onesweep; with something beside them, one pass does it:
@@ -280,12 +280,16 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
 }
 
-/* Queues a stable split. Values of 16 bytes move once, to where they would be copied if they were sorted in place; the keys go with them to
- * where the values will be. */
+/* Queues a stable split, and before it an attempt by slots, if that is for this sort. Values of 16 bytes move once, to where they would be
+ * copied if they were sorted in place; the keys go with them to where the values will be. */
 template <typename KEY>
 static cudaError_t launch_stable_of(struct sort_job *job, struct split_job *split, const struct cuda_queue *queue,
-                                    const struct sort_args *args, uint32_t word) {
-    const cudaError_t error = clear_headers(job, split, queue);
+                                    const struct sort_args *args, char *area, uint32_t word) {
+    struct split_job slots = *split;
+    const bool in_slots = sizeof(KEY) == 4 && choose_pair_slots(&slots, args, job);
+    if (in_slots) split->slots.area = slots.slots.area = area;
+    cudaError_t error = clear_headers(job, split, queue);
+    if (error == cudaSuccess && in_slots) error = launch_pair_slots(&slots, queue);
     if (error != cudaSuccess) return error;
     if (args->value_nbytes != 16 || args->values_in == args->values_out || common_unit(args->values_in, args->values_out, 16) != 16 ||
         !is_gathered(args))
@@ -323,7 +327,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         if (alone && looks_for_gaps<KEY>(&split, queue)) job->seen = split.seen = &split.header->seen;
         if (alone) return launch_split_of<KEY, KEY>(job, &split, layout, scratch, queue, args);
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, layout, scratch, queue, args);
-        return launch_stable_of<KEY>(job, &split, queue, args, word);
+        return launch_stable_of<KEY>(job, &split, queue, args, scratch + layout->slots, word);
     }
     return cudaSuccess;
 }

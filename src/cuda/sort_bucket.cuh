@@ -109,17 +109,17 @@ static __device__ __forceinline__ void count_in_bins(ITEM (&items)[SHAPE::ROWS],
     }
 }
 
-/* Puts each item in its bin. Its rank stays below it, and does no harm there. */
-template <typename SHAPE, typename ITEM>
+/* Puts each item in its bin, at the rank that rank(row) says. If it stands below the item, it stays there, and does no harm. */
+template <typename SHAPE, typename ITEM, typename RANK>
 static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
-                                                   uint32_t first_slot, const uint32_t *s_bins, uint32_t bin_shift, ITEM rank_mask) {
+                                                   uint32_t first_slot, const uint32_t *s_bins, uint32_t bin_shift, const RANK &rank) {
     constexpr int TOGETHER = SHAPE::TOGETHER;
 #pragma unroll
     for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
         uint32_t slot[TOGETHER];
 #pragma unroll
         for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++)
-            slot[i] = first_slot + s_bins[items[first + i] >> bin_shift] + (uint32_t)(items[first + i] & rank_mask);
+            slot[i] = first_slot + s_bins[items[first + i] >> bin_shift] + rank(first + i);
         if (rows.all_have(first)) {
 #pragma unroll
             for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) s_slots[slot_at<ITEM>(slot[i])] = items[first + i];
@@ -230,7 +230,7 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
-    put_in_bins(s_slots, items, rows, first, s_bins, bin_shift, bucket.rank_mask());
+    put_in_bins(s_slots, items, rows, first, s_bins, bin_shift, [&](int row) { return (uint32_t)(items[row] & bucket.rank_mask()); });
     __syncthreads();                            /* all items are in their bins */
     if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
     if (deep) {

@@ -108,9 +108,14 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
         s.slots = take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : float_slots_items(in_slots), item_nbytes);
         if (slots_total > s.total) s.total = slots_total;
     }
+    uint64_t pairs_total = s.states[0];
+    const uint64_t pairs = min_u64(n, PAIR_SLOTS_MAX), pair_nbytes = key_nbytes + value_nbytes;
+    if (!argsort && key_nbytes == 4 && value_nbytes == 4 && pairs * pair_nbytes >= SLOTS_MIN_NBYTES)
+        s.slots = take(&pairs_total, pairs + pairs / SLOTS_MORE_PART, pair_nbytes);
     /* Values that are gathered in place are first copied to where keys and indices were. */
     s.values = take(&s.total, n, gathered ? max_u64(word, value_nbytes - min_u64(key_nbytes, value_nbytes)) : value_nbytes);
     s.indices = take(&s.total, gathered ? n : 0, word);
+    if (pairs_total > s.total) s.total = pairs_total;
     return s;
 }
 

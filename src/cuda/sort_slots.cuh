@@ -7,8 +7,9 @@
  *     two                 in -> coarse buckets in `out`, rest aside -> slots -> buckets -> out
  *
  * What is moved are keys, or, for an argsort of keys of 32 bits, items of 64 with an index, which the first step makes of them
- * (sort_item.cuh). Slots lie in the scratch, since they need more room than the output has. Coarse buckets are so large that chance hardly
- * changes them: each has its part of the output, and room aside for what goes beyond that.
+ * (sort_item.cuh); or keys of 32 bits with their values (sort_slots_pairs.cuh). Slots lie in the scratch, since they need more room than
+ * the output has. Coarse buckets are so large that chance hardly changes them: each has its part of the output, and room aside for what
+ * goes beyond that.
  *
  * A key that finds its slot full gives the attempt up. That happens the sooner the more uneven the keys are; the input is still where it
  * was, and the kernels queued behind count it and go on from there, which they else do not. Cost: keys read and written once a partition,
@@ -20,23 +21,28 @@
 
 #include "sort_slots_look.cuh"
 
+/* Of two partitions the first and the second, or the only one; of pairs there is only one (sort_slots_pairs.cuh). */
+enum slots_step { SLOTS_COARSE, SLOTS_FINE, SLOTS_ONLY, SLOTS_PAIRS };
+static constexpr __host__ __device__ bool is_single(enum slots_step step) { return step == SLOTS_ONLY || step == SLOTS_PAIRS; }
+
 /* What a tile is moved by. The only partition has as many digits as one can: large tiles make its runs longer. */
 template <enum slots_step STEP, int ROWS_, uint32_t DIGITS_> struct slots_step_shape {
-    static constexpr int THREADS = STEP == SLOTS_ONLY ? SLOTS_THREADS : SPLIT_THREADS, ROWS = ROWS_;
-    static constexpr int CTAS_PER_SM = STEP == SLOTS_ONLY ? 1 : SPLIT_CTAS_PER_SM;
+    static constexpr int THREADS = is_single(STEP) ? SLOTS_THREADS : SPLIT_THREADS, ROWS = ROWS_;
+    static constexpr int CTAS_PER_SM = is_single(STEP) ? 1 : SPLIT_CTAS_PER_SM;
     static constexpr uint32_t ITEMS = THREADS * ROWS, DIGITS = DIGITS_, PER_THREAD = (DIGITS + THREADS - 1) / THREADS;
 };
 
 /* nbytes: of what the step reads. */
 static constexpr int slots_rows(size_t nbytes, enum slots_step step) {
-    if (nbytes == 8) return step == SLOTS_ONLY ? SLOTS_ROWS_ONLY_WIDE : SLOTS_ROWS_WIDE;
+    if (nbytes == 8) return is_single(step) ? SLOTS_ROWS_ONLY_WIDE : SLOTS_ROWS_WIDE;
     return step == SLOTS_ONLY ? SLOTS_ROWS_ONLY : step == SLOTS_COARSE ? SLOTS_ROWS_FIRST : SLOTS_ROWS_SECOND;
 }
 
 template <typename KEY, typename ITEM, enum slots_step STEP>
-struct slots_shape : slots_step_shape<STEP, slots_rows(STEP == SLOTS_FINE ? sizeof(ITEM) : sizeof(KEY), STEP),
-                                      STEP == SLOTS_ONLY ? 1u << slots_single_bits(sizeof(KEY)) : SORT_DIGITS> {
-    typedef typename std::conditional<STEP == SLOTS_FINE, ITEM, KEY>::type SOURCE;                      /* what it reads */
+struct slots_shape : slots_step_shape<STEP, slots_rows(STEP == SLOTS_FINE || STEP == SLOTS_PAIRS ? sizeof(ITEM) : sizeof(KEY), STEP),
+                                      is_single(STEP) ? 1u << slots_single_bits(sizeof(KEY)) : SORT_DIGITS> {
+    static constexpr bool PAIRS = STEP == SLOTS_PAIRS;
+    typedef typename std::conditional<STEP == SLOTS_FINE || PAIRS, ITEM, KEY>::type SOURCE;             /* what it reads */
     static constexpr uint32_t LOOKERS = STEP == SLOTS_FINE ? 0 : sizeof(ITEM) > sizeof(SOURCE) ? 2 : 1; /* CTAs that look ahead */
 };
 
@@ -54,10 +60,12 @@ template <typename SHAPE, typename ITEM> struct slots_runs {
         s_images[place] = image;
         if (MADE) s_from()[place] = (uint16_t)from;
     }
-    /* first: the index of the tile's first key. */
-    __device__ __forceinline__ ITEM item(uint32_t place, SOURCE image, uint32_t first, uint32_t index_shift) const {
+    /* first: the index of the tile's first key. Of a pair, the bits that its bucket shares make room for the tile's number. */
+    __device__ __forceinline__ ITEM item(uint32_t place, SOURCE image, uint32_t first, const struct split_job &job) const {
         if constexpr (MADE)
-            return make_item<ITEM>(image, first + s_from()[place], index_shift);
+            return make_item<ITEM>(image, first + s_from()[place], job.bits.index_shift);
+        else if constexpr (SHAPE::PAIRS)
+            return (ITEM)((uint32_t)(image >> 32) << job.slots.fine_bits | first / SHAPE::ITEMS) << 32 | (uint32_t)image;
         else
             return image;
     }
@@ -114,10 +122,23 @@ template <bool FULL> struct slots_items : warp_items {
     __device__ __forceinline__ bool has(int32_t row) const { return FULL || warp_items::has(row); }
 };
 
+/* Pairs: a key above its value. All keys come first, since these are counted, and looked at, while the values are on their way. */
+template <int ROWS, typename ITEMS>
+static __device__ __forceinline__ void load_pairs(uint64_t (&loaded)[ROWS], bool values, const ITEMS &items, uint32_t first,
+                                                  const struct split_job &job) {
+    const uint32_t *words = (const uint32_t *)(values ? job.values : job.in) + first;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t word = items.has(row) ? words[row * 32] : 0;
+        loaded[row] = values ? loaded[row] | word : (uint64_t)word << 32;
+    }
+}
+
 /* The keys of rows FROM to TO, or the items of a coarse bucket. */
 template <typename KEY, typename ITEM, enum slots_step STEP, int FROM, int TO, int ROWS, typename SOURCE, typename ITEMS>
 static __device__ __forceinline__ void load_slots_rows(SOURCE (&loaded)[ROWS], const struct slots_tile &tile, const ITEMS &items,
                                                        uint32_t start, const struct split_job &job) {
+    if constexpr (STEP == SLOTS_PAIRS) return load_pairs(loaded, FROM > 0, items, tile.first + start, job);
     const struct coarse_parts<KEY, ITEM> parts = { job };
     const uint32_t part = job.slots.coarse_items, first = tile.first + start, place = tile.coarse * part + first;
     if (STEP == SLOTS_FINE && tile.first + tile.count > part) { /* some of them lie aside */
@@ -137,12 +158,26 @@ static __device__ __forceinline__ void load_slots_rows(SOURCE (&loaded)[ROWS], c
     }
 }
 
-/* Asks for the keys of the tile that this CTA takes next, once those of the tile at hand are counted. In the only partition all CTAs are
- * in step, so that memory is idle now, and all wait for it when they load. */
-template <typename KEY, uint32_t TILE_ITEMS>
+/* Asks for the keys, and the values of pairs, of the tile that this CTA takes next, once the keys of the tile at hand are counted. In the
+ * only partition all CTAs are in step, so that memory is idle now, and all wait for it when they load. */
+template <typename KEY, uint32_t TILE_ITEMS, bool PAIRS = false>
 static __device__ __forceinline__ void prefetch_slots_tile(const struct split_job &job, uint32_t number) {
     const uint32_t first = number * TILE_ITEMS;
-    if (threadIdx.x == 0 && first < job.n) prefetch_items((const KEY *)job.in + first, min(job.n - first, TILE_ITEMS));
+    if (threadIdx.x > 0 || first >= job.n) return;
+    prefetch_items((const KEY *)job.in + first, min(job.n - first, TILE_ITEMS));
+    if (PAIRS) prefetch_items((const uint32_t *)job.values + first, min(job.n - first, TILE_ITEMS));
+}
+
+/* Do many threads of a tile of pairs have a key that repeats? All threads call it. */
+template <int ROWS, typename SOURCE, typename ITEMS>
+static __device__ __forceinline__ bool has_many_ties(const SOURCE (&images)[ROWS], const ITEMS &items, const struct looked_keys &looked,
+                                                     uint32_t most) {
+    bool tied = false;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        if (items.has(row) && looked.meets_itself((uint32_t)((uint64_t)images[row] >> 32))) tied = true;
+    }
+    return (uint32_t)__syncthreads_count(tied) > most;
 }
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
@@ -175,24 +210,38 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         if (threadIdx.x == 0) job.header->slots_full = SLOTS_IN_VAIN;
         return false;
     }
+    const struct looked_keys looked = {(uint32_t *)runs.s_images};
+    if constexpr (SHAPE::PAIRS) {
+        if (looks && sample_repeats(job, sample.keys[0], looked)) {
+            if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
+            return false;
+        }
+    }
     load_slots_rows<KEY, ITEM, STEP, ROWS / 2, ROWS>(images, tile, items, start, job);
     for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += THREADS) s.counts[digit] = 0;
     if (__syncthreads_or(given_up)) return false; /* else: zeroes before counts */
     if (STEP != SLOTS_FINE) {
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
+        for (int row = 0; row < ROWS; row++)
+            images[row] = SHAPE::PAIRS ? (SOURCE)((uint64_t)order.image((KEY)((uint64_t)images[row] >> 32)) << 32 | (uint32_t)images[row])
+                                       : (SOURCE)order.image((KEY)images[row]);
     }
     struct packed_ranks<ROWS> ranks = {};
     constexpr bool SKEWED = FULL && STEP == SLOTS_FINE; /* where sorted keys are, whose warps may have two digits */
-    count_warp<SKEWED, false, FULL || STEP == SLOTS_ONLY>(ranks, images, items, s.counts, digits);
+    count_warp<SKEWED, false, FULL || is_single(STEP)>(ranks, images, items, s.counts, digits);
+    if (SHAPE::PAIRS && looks && has_many_ties(images, items, looked, slots.most_ties)) {
+        if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
+        return false;
+    }
     __syncthreads(); /* all counts */
-    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY, SHAPE::ITEMS>(job, tile.first / SHAPE::ITEMS + gridDim.x - SHAPE::LOOKERS);
+    if (is_single(STEP)) prefetch_slots_tile<KEY, SHAPE::ITEMS, SHAPE::PAIRS>(job, tile.first / SHAPE::ITEMS + gridDim.x - SHAPE::LOOKERS);
 
     const uint32_t slot = tile.coarse << slots.fine_bits;
     uint32_t base[SHAPE::PER_THREAD];
     uint32_t *cursors = STEP == SLOTS_COARSE ? job.header->coarse_size : slots.size + slot;
     bool in_vain = false; /* a variable of its own: the one above would have to be kept */
-    if (SHAPE::LOOKERS > 1) in_vain = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
+    if (SHAPE::LOOKERS > 1 || SHAPE::PAIRS)
+        in_vain = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
     const uint32_t reach = reserve_digits(base, s, cursors, digits.mask + 1);
     if (reach > room && !in_vain) job.header->slots_full = SLOTS_FULL;
     if (__syncthreads_or(reach > room || in_vain)) return false; /* else: all places */
@@ -211,7 +260,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     if (STEP == SLOTS_COARSE && aside) {
         for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
             const SOURCE image = runs.s_images[i];
-            const ITEM item = runs.item(i, image, tile.first, job.bits.index_shift);
+            const ITEM item = runs.item(i, image, tile.first, job);
             const uint32_t digit = digits.of(image), place = s.base[digit] + i, in_bucket = place - digit * slots.coarse_items;
             if (in_bucket < slots.coarse_items)
                 parts.put(place, item);
@@ -222,7 +271,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
 #pragma unroll 8
         for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
             const SOURCE image = runs.s_images[i];
-            const ITEM item = runs.item(i, image, tile.first, job.bits.index_shift);
+            const ITEM item = runs.item(i, image, tile.first, job);
             const uint32_t place = s.base[digits.of(image)] + i;
             if (STEP == SLOTS_COARSE)
                 parts.put(place, item);
@@ -252,7 +301,8 @@ __global__ void __launch_bounds__(slots_shape<KEY, ITEM, STEP>::THREADS, slots_s
     wait_for_predecessor();
     constexpr bool LOOKS = SHAPE::LOOKERS > 0;
     if ((!LOOKS || blockIdx.x > job.slots.nfirst) && was_given_up(job)) return;
-    if (LOOKS && blockIdx.x < SHAPE::LOOKERS && sample_says_skewed<KEY, SHAPE::THREADS>(job, (uint32_t *)s_memory, s_partition.sums))
+    if (LOOKS && blockIdx.x < SHAPE::LOOKERS &&
+        sample_says_in_vain<KEY, SHAPE::THREADS, SHAPE::PAIRS>(job, (uint32_t *)s_memory, s_partition.sums))
         return;
     if (LOOKS && blockIdx.x == 0) return look_for_skew<KEY>(job, (uint32_t *)s_memory, s_partition.sums);
     if constexpr (SHAPE::LOOKERS > 1) {
@@ -264,10 +314,10 @@ __global__ void __launch_bounds__(slots_shape<KEY, ITEM, STEP>::THREADS, slots_s
     bool looks = LOOKS && blockIdx.x <= job.slots.nfirst;
     for (uint32_t number = blockIdx.x - SHAPE::LOOKERS; find_slots_tile<STEP, SHAPE::ITEMS>(&tile, number, job);
          number += gridDim.x - SHAPE::LOOKERS) {
-        const bool full = STEP != SLOTS_ONLY && tile.count == SHAPE::ITEMS; /* the only partition would spill registers */
+        const bool full = !is_single(STEP) && tile.count == SHAPE::ITEMS; /* the only partition would spill registers */
         const bool moved = full ? move_slots_tile<true, KEY, ITEM, STEP>(tile, looks, job, runs, s)
                                 : move_slots_tile<false, KEY, ITEM, STEP>(tile, looks, job, runs, s);
-        if (!moved || STEP != SLOTS_ONLY) return;
+        if (!moved || !is_single(STEP)) return;
         looks = false;
     }
 }

@@ -3,6 +3,7 @@
  *     a sample of 1,024      by all CTAs that start first, while their own keys are on their way: is some bucket too big anyway?
  *     some 100,000 keys      by a CTA of their own, while the others are at work: do more share a bucket than chance has it?
  *     the same number        by another one, if keys have an index: are there equal ones?
+ *     a whole tile           by each CTA that starts first, of pairs, and the sample as well: the same
  *
  * None need see everything: what they miss shows when a slot is full. What they find, the other CTAs hear before they write their first
  * tile. Cost: a multiprocessor, or two, for the time of a tile or three. */
@@ -55,11 +56,12 @@ struct looked_keys {
     __device__ __forceinline__ void clear() const {
         for (uint32_t i = threadIdx.x; i < 1u << PLACE_BITS; i += blockDim.x) s_keys[i] = place_of(0) == i;
     }
+    __device__ __forceinline__ bool meets_itself(uint32_t key) const { return atomicExch(&s_keys[place_of(key)], key) == key; }
     /* Returns how many have met themselves. */
     template <int N> __device__ __forceinline__ uint32_t add_neighbours(const uint32_t (&keys)[N]) const {
         uint32_t nequal = 0;
 #pragma unroll
-        for (int i = 0; i < N; i++) nequal += atomicExch(&s_keys[place_of(keys[i])], keys[i]) == keys[i];
+        for (int i = 0; i < N; i++) nequal += meets_itself(keys[i]);
         return nequal;
     }
 };
@@ -91,14 +93,24 @@ template <typename KEY, int THREADS> struct slots_sample {
     }
 };
 
-/* The same for the CTAs that look at many keys: if the sample says it, these are in a few buckets, and would all wait for the counters of
- * those. */
-template <typename KEY, int THREADS>
-static __device__ __forceinline__ bool sample_says_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
+/* Pairs: do keys repeat too often, as some of the sample are equal, or equal to those behind them? sampled: this thread's. All threads call
+ * it; the table remains. */
+static __device__ __forceinline__ bool sample_repeats(const struct split_job &job, uint32_t sampled, const struct looked_keys &looked) {
+    const uint32_t next = ((const uint32_t *)job.in)[(uint64_t)threadIdx.x * job.n / blockDim.x + 1];
+    looked.clear();
+    __syncthreads(); /* the table is clear */
+    return __syncthreads_count(looked.meets_itself(sampled) || sampled == next) > PAIR_SLOTS_SAMPLE_REPEATS;
+}
+
+/* Is the attempt in vain? The same for the CTAs that look at many keys: if the sample says it, these are in a few buckets, and would all
+ * wait for the counters of those. */
+template <typename KEY, int THREADS, bool PAIRS>
+static __device__ __forceinline__ bool sample_says_in_vain(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
     struct slots_sample<KEY, THREADS> sample;
     sample.load(job);
     const bool skewed = sample.is_skewed(job, s_counts, s_npairs);
     __syncthreads(); /* all know; the counters may be used again */
+    if constexpr (PAIRS) return skewed || sample_repeats(job, sample.keys[0], looked_keys{s_counts});
     return skewed;
 }
 

@@ -43,21 +43,26 @@ struct sampled_buckets {
 /* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */
 struct split_header {
     uint32_t ctas_done;
-    uint32_t ticket[2];                                      /* next tile of the stable partitions */
-    uint32_t too_big;                                        /* enum split_fit */
-    uint32_t nleft;                                          /* buckets for stable passes */
-    struct deep_control deep;                                /* of what is split further */
-    struct cell_counts cell_counts;                          /* of floats */
-    __align__(8) struct seen_bits seen;                      /* of keys left to the passes */
-    uint32_t slots_full;                                     /* enum slots_state */
-    struct value_slots by_value;                             /* of floats, before that */
-    uint32_t coarse_size[SORT_DIGITS];                       /* of coarse buckets on their way to slots */
-    __align__(16) uint32_t cursor[2 << SPLIT_MAX_BITS];      /* the histogram; then where the next key of each bucket goes; behind it, the
-                                                                sizes of buckets in slots */
-    uint32_t value_size[1 << SPLIT_MAX_BITS];                /* the same of slots by value */
-    __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
-    uint32_t coarse_cursor[SORT_DIGITS];                     /* where the next key of each coarse bucket goes */
-    uint32_t coarse_tile[SORT_DIGITS + 1];                   /* tiles of the second partition before each coarse bucket */
+    uint32_t ticket[2];                                 /* next tile of the stable partitions */
+    uint32_t too_big;                                   /* enum split_fit */
+    uint32_t nleft;                                     /* buckets for stable passes */
+    struct deep_control deep;                           /* of what is split further */
+    struct cell_counts cell_counts;                     /* of floats */
+    __align__(8) struct seen_bits seen;                 /* of keys left to the passes */
+    uint32_t slots_full;                                /* enum slots_state */
+    struct value_slots by_value;                        /* of floats, before that */
+    uint32_t coarse_size[SORT_DIGITS];                  /* of coarse buckets on their way to slots */
+    uint32_t nties[PAIR_SLOTS_TILES];                   /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
+    __align__(16) uint32_t cursor[2 << SPLIT_MAX_BITS]; /* the histogram; then where each bucket's next key goes; behind: sizes in slots */
+    union {
+        struct {
+            uint32_t value_size[1 << SPLIT_MAX_BITS];                /* the same of slots by value */
+            __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
+        };
+        uint32_t ties[PAIR_SLOTS_TIES]; /* of pairs in slots: where they are in the output; by then there are no starts, or no more */
+    };
+    uint32_t coarse_cursor[SORT_DIGITS];   /* where the next key of each coarse bucket goes */
+    uint32_t coarse_tile[SORT_DIGITS + 1]; /* tiles of the second partition before each coarse bucket */
     struct cell_plan cells;
     struct sampled_buckets sampled;
 };
@@ -69,9 +74,6 @@ enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
 /* The same of an attempt by value (sort_value_slots.cuh), which comes before; none: keys are not even. */
 enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL };
 
-/* Of two partitions the first and the second, or the only one. */
-enum slots_step { SLOTS_COARSE, SLOTS_FINE, SLOTS_ONLY };
-
 struct slots_plan {
     uint32_t items;                  /* of a slot; of floats: as the plan has it (sort_cells.cuh) */
     uint32_t float_items;            /* of all slots of floats, and what is aside, together, at most */
@@ -81,6 +83,7 @@ struct slots_plan {
     uint32_t coarse_tiles;           /* of a coarse bucket, at most */
     uint32_t tile_items;             /* of floats, in the step at hand */
     uint32_t nfirst;                 /* CTAs that look at a sample before they begin */
+    uint32_t tile_ties, most_ties;   /* of pairs (sort_slots_pairs.cuh): room for ties of a tile; repeats in a tile that are too many */
     void *area;                      /* NULL: there are none */
     void *aside;
     uint32_t *size; /* of each bucket; zeroed before */

@@ -273,7 +273,7 @@ static cudaError_t launch_slots_step(const struct split_job *job, const struct c
         return launch_next(queue, split_into_slots<KEY, ITEM, STEP>, job->slots.coarse_tiles << job->slots.coarse_bits, SHAPE::THREADS,
                            tile, *job);
     const uint32_t ntiles = (job->n + SHAPE::ITEMS - 1) / SHAPE::ITEMS;
-    const uint32_t most = STEP == SLOTS_ONLY ? (uint32_t)queue->nsms : UINT32_MAX, nctas = (uint32_t)min_u64(ntiles + SHAPE::LOOKERS, most);
+    const uint32_t most = is_single(STEP) ? (uint32_t)queue->nsms : UINT32_MAX, nctas = (uint32_t)min_u64(ntiles + SHAPE::LOOKERS, most);
     return launch_next(queue, split_into_slots<KEY, ITEM, STEP>, nctas, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
 }
 

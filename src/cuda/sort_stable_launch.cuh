@@ -6,6 +6,7 @@
 #ifndef UPSWEEP_CUDA_SORT_STABLE_LAUNCH_CUH
 #define UPSWEEP_CUDA_SORT_STABLE_LAUNCH_CUH
 
+#include "sort_slots_pairs.cuh"
 #include "sort_split_launch.cuh"
 #include "sort_stable.cuh"
 
@@ -46,6 +47,44 @@ static bool choose_stable(struct split_job *split, const struct cuda_queue *queu
     return try_shape<typename stable_shapes<KEY>::LITTLE>(split, queue, job, MOST) ||
            try_shape<typename stable_shapes<KEY>::MIDDLE>(split, queue, job, MOST) ||
            try_shape<typename stable_shapes<KEY>::BIG>(split, queue, job, MOST);
+}
+
+/* Chooses bits and shape for pairs in slots, if there is a stable split as well; false if these are not for this sort. */
+static bool choose_pair_slots(struct split_job *slots, const struct sort_args *args, const struct sort_job *job) {
+    typedef split_shapes<uint64_t> SHAPES;
+    if (args->keys_in == args->keys_out || args->values_in == args->values_out || args->type == UPSWEEP_F32) return false;
+    if (args->value_nbytes != 4 || job->by_place || ((uintptr_t)args->keys_out ^ (uintptr_t)args->values_out) % 16 != 0) return false;
+    if (args->n > PAIR_SLOTS_MAX || args->n * 8 < SLOTS_MIN_NBYTES) return false;
+    const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    for (int shape = 0; shape < 2; shape++) {
+        const uint32_t bits = split_bits(args->n, limits[shape]);
+        if (bits > slots_single_bits(4) || args->n > (uint64_t)pair_slots_shape::ITEMS << bits) continue;
+        if (!plan_slots(slots, args->n, true, bits, limits[shape])) continue;
+        slots->slots.size = slots->header->cursor + slots->nnumbers; /* beyond the histogram of the split, whose buckets are smaller */
+        set_bits(slots, args->n, bits, false, limits[shape]);
+        slots->values = args->values_in;
+        slots->values_out = args->values_out;
+        return true;
+    }
+    return false;
+}
+
+template <typename SHAPE> static cudaError_t launch_pair_buckets(const struct split_job *job, const struct cuda_queue *queue) {
+    return launch_next(queue, sort_slots_pairs<SHAPE>, job->nnumbers, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
+}
+
+static cudaError_t launch_pair_slots(struct split_job *job, const struct cuda_queue *queue) {
+    typedef split_shapes<uint64_t> SHAPES;
+    job->slots.nfirst = (uint32_t)queue->nsms - 1;
+    const uint32_t ntiles = (job->n + pair_slots_shape::ITEMS - 1) / pair_slots_shape::ITEMS;
+    job->slots.tile_ties = (uint32_t)min_u64(PAIR_SLOTS_TIES / ntiles, TIES_THREADS);
+    job->slots.most_ties = job->slots.tile_ties * 3 / 10; /* of the ties, so many are seen to repeat, and some more by chance */
+    cudaError_t error = launch_slots_step<uint32_t, uint64_t, SLOTS_PAIRS>(job, queue);
+    if (error != cudaSuccess) return error;
+    const bool middle = job->bucket_max == SHAPES::MIDDLE::ITEMS;
+    error = middle ? launch_pair_buckets<SHAPES::MIDDLE>(job, queue) : launch_pair_buckets<SHAPES::BIG>(job, queue);
+    return error == cudaSuccess ? launch_next(queue, order_tied_pairs, (uint32_t)queue->nsms * TIES_CTAS_PER_SM, TIES_THREADS, 0, *job)
+                                : error;
 }
 
 template <typename KEY, int WORD>

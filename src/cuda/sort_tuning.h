@@ -148,6 +148,13 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define SLOTS_ROWS_SECOND    30
 #define SLOTS_ROWS_ONLY_WIDE 16
 #define SLOTS_ROWS_WIDE      21
+/* Pairs in slots (sort_slots_pairs.cuh): as many as the number of a tile has bits for; tiles; room for ties, which tiles share; ties of a
+ * bucket, at most; and keys of a sample that may repeat. */
+#define PAIR_SLOTS_MAX            (1u << 25)
+#define PAIR_SLOTS_TILES          (PAIR_SLOTS_MAX / (SLOTS_THREADS * SLOTS_ROWS_ONLY_WIDE))
+#define PAIR_SLOTS_TIES           (1u << 17)
+#define PAIR_SLOTS_BUCKET_TIES    1024u
+#define PAIR_SLOTS_SAMPLE_REPEATS 3
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64

@@ -108,6 +108,12 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         return i == n / 3 ? x : masked_key(SPARSE, x, nbits);
     case MISFITS:
         return rng_below(&rng, 500) ? masked_key(SPARSE, x, nbits) : x;
+    case SUNK:
+        return x & ~(UINT64_C(15) << (nbits - 16));
+    case ECHO:
+        return spread_number(i % 2000 == 1000 ? i - 1000 : i, nbits);
+    case LATE_ECHO:
+        return spread_number(i % 2000 >= 1000 && i > n / 4 * 3 ? i - 1000 : i, nbits);
     default:
         return distribution >= PROPORTION ? float_key(distribution, nbits, i) & all : masked_key(distribution, x, nbits);
     }

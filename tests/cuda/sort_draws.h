@@ -39,7 +39,11 @@ enum distribution {
     TILTED,                 /* nearly so, in [1, 1.23) */
     LONE,                   /* in [0, 1), but for one NaN */
     WHOLE,                  /* a thousand whole numbers */
-    PEAK                    /* in [0, 1), but for one in 1,000, which is a half */
+    PEAK,                   /* in [0, 1), but for one in 1,000, which is a half */
+    /* Integers. */
+    SUNK,     /* four bits below the top twelve are zero, so that bins are 16 times what is expected */
+    ECHO,     /* one in 2,000 occurs once more, 1,000 keys later; */
+    LATE_ECHO /* each that does not come in the first three quarters */
 };
 
 /* Key i of n, as bits. */

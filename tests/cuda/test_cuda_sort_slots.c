@@ -1,5 +1,5 @@
 /* test_cuda_sort_slots.c: sorts on the GPU of so many keys that they go to slots of their bucket, without being counted, against the CPU
- * backend: alone and with their indices. */
+ * backend: alone, with their indices, and with values. */
 #include "oracle.h"
 #include "sort_case.h"
 
@@ -37,6 +37,25 @@ static void test_indexed_slots(void) {
     }
 }
 
+/* The same of pairs, up to so many as one partition does for. Shifts: values that do not lie as their keys do go another way, as do pairs
+ * that are sorted in place. Equal keys near each other are put in order at the end, if they are not too many; else that is seen at once, or
+ * when much is written. */
+static void test_pair_slots(void) {
+    static const enum distribution distributions[] = {RANDOM, ECHO, SUNK, LATE_ECHO, SORTED, LOW_SHARED, LUMP};
+    static const uint64_t sizes[] = {(28 << 20) / 8, (28 << 20) / 8 - 1, (9 << 21) + 5, (1 << 23) + 7, 1 << 25, (1 << 25) + 1};
+    for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < (quick() ? 4 : sizeof distributions / sizeof *distributions); d++) {
+            struct sort_case c = {.form = PAIRS, .n = sizes[s], .key_nbytes = 4, .value_nbytes = 4, .shift = d == 4 ? 4 : d % 2 * 16};
+            c.type = d % 2 ? UPSWEEP_U32 : UPSWEEP_I32;
+            c.order.descending = (uint32_t)(s + d) % 2;
+            test_case(c, distributions[d]);
+            c.keys_in_place = s % 2;
+            c.values_in_place = !c.keys_in_place;
+            if (d == 0) test_case(c, distributions[d]);
+        }
+    }
+}
+
 /* The same of floats, by value or, if they are not even, in slots of many sizes: two partitions, and one. What is nearly even is given up
  * on the way. In place there is one partition or none. */
 static void test_float_slots(upsweep_type type) {
@@ -60,6 +79,7 @@ int main(void) {
     if (begin_sorts(&device)) {
         test_slots();
         test_indexed_slots();
+        test_pair_slots();
         test_float_slots(UPSWEEP_F32);
         test_float_slots(UPSWEEP_F64);
     }
