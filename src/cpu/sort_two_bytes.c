@@ -114,7 +114,7 @@ static void find_present(struct present *p, const struct counts *all, uint32_t b
 
 /* The keys in the places that are taken; 2^bits places side by side are for the same key. exact: no more may be written. */
 ALWAYS_INLINE uint16_t *put(uint16_t *to, __m512i keys, uint64_t taken, int bits, bool exact) {
-    const __m512i shifted = _mm512_srli_epi16(_mm512_loadu_si512(numbers), bits);
+    const __m512i shifted = _mm512_srl_epi16(_mm512_loadu_si512(numbers), _mm_cvtsi32_si128(bits));
     const __m512i places = _mm512_and_si512(shifted, _mm512_set1_epi8((char)((GROUP - 1) >> bits)));
     const __m512i which = _mm512_maskz_compress_epi8(taken, places);
     const __m512i low = _mm512_permutexvar_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(which)), keys);
