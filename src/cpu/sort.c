@@ -265,7 +265,8 @@ static void open_slots(struct sorter *s, const struct scratch_plan *plan, struct
 /* By halves: down to slots or networks. skewed: the keys are known to be. */
 static void sort_by_halves(struct sorter *s, const struct scratch_plan *plan, uint64_t n, bool skewed, void *shared) {
     const bool sampled = s->vector != NULL && n > SORT_EXCHANGE_SAMPLED(s->kernel->item_nbytes);
-    const struct sort_spreads spreads = sampled ? sort_spreads_of(s, &s->in, 0, n) : (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
+    struct sort_spreads spreads = sampled ? sort_spreads_of(s, &s->in, 0, n) : (struct sort_spreads){SORT_UNEVEN, SORT_SKEWED};
+    if (!sampled && !skewed && plan->leaf_items > 0 && sort_seem_even(s, s->in.keys, n)) spreads.by_digit = SORT_EVEN;
     const bool by_sample = skewed || spreads.by_digit == SORT_FEW;
     if (plan->leaf_items > 0) open_slots(s, plan, spreads);
     if (s->ntasks > 1)

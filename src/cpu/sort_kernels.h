@@ -57,9 +57,8 @@
 #define SORT_PAIRS_SAMPLED (2u << 10)
 /* Keys alone, with vector code: up to so many, halves are exchanged; above, a digit is cheaper than so many halvings. 2^14 keys of 32 bits
  * take as long either way, but slots a fifth longer while other programs use the caches. */
-#define SORT_EXCHANGE_ITEMS(key_nbytes) ((key_nbytes) == 4 ? 1u << 14 : 3u << 10)
-/* More than so many are looked at first: for fewer, which do not go in slots anyway, a sample takes longer than it saves keys of few
- * values. (Zen 4, 2026-11.) */
+#define SORT_EXCHANGE_ITEMS(key_nbytes) ((key_nbytes) == 4 ? 1u << 14 : 1900u)
+/* More than so many are sampled first, for which fewer are too few; but see sort_seem_even(). (Zen 4, 2026-11.) */
 #define SORT_EXCHANGE_SAMPLED(key_nbytes) ((key_nbytes) == 4 ? 1u << 13 : 3u << 10)
 /* So many, if they lie evenly, go in slots: with more, these would not fit L2. More are halved first; until there are so many that a split
  * is cheaper than the halvings that it saves, which on several threads wait for one another. (Zen 4, Xeon, 2026-11.) */
@@ -325,8 +324,9 @@ struct sort_median {
 };
 struct sort_median sort_median_of(const struct sorter *s, const unsigned char *keys, uint64_t n);
 bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n, bool *heavy);
-bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes);     /* five of them */
-bool sort_seem_to_repeat(const void *keys, uint64_t n, size_t key_nbytes); /* two pairs of six */
+bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes);              /* five of them */
+bool sort_seem_even(const struct sorter *s, const unsigned char *keys, uint64_t n); /* 64 */
+bool sort_seem_to_repeat(const void *keys, uint64_t n, size_t key_nbytes);          /* two pairs of six */
 /* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
 /* Of n pairs: SORT_SKEWED if a quarter of the keys lies together, in more bits than two digits take; SORT_UNEVEN if a sixteenth does;
