@@ -93,7 +93,7 @@ mutant full compact src/cpu/kernels.h 's/if (first < i) word = word >> i % 64 <<
 mutant full compact src/cpu/compact.c 's|emit_to_side(&run, &kept, 0, n, bits); /\* behind them \*/|;|' 'partition of a chunk forgets the rejected'
 mutant full compact src/cpu/compact.c 's/kept_last = run->args->out == run->args->in/kept_last = run->args->rest == run->args->in/' 'partition in place overwrites what it has yet to read'
 mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
-mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)\*end, _mm256_add_epi64(/_mm256_storeu_si256((__m256i *)(*end + (first == 60)), _mm256_add_epi64(/' 'AVX2: a store past the end'
+mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)\*end, _mm256_add_epi64(/_mm256_storeu_si256((__m256i *)(*end + (mask == 15)), _mm256_add_epi64(/' 'AVX2: a store past the end'
 mutant full compact src/cpu/avx2_tmpl.h 's/ >> (VEC_NBYTES \/ NBYTES - n)//' 'AVX2: the last items have the bits of what is before them in the register'
 mutant full compact src/cpu/simd_avx2.c 's/ \&\& (size_t)(limit - end) >= group \* nbytes//' 'AVX2: a group runs past a side'
 mutant full compact src/cpu/simd_avx512.c 's/\*end += nbytes \* (size_t)_mm_popcnt_u64(mask);/*end += nbytes * (size_t)_mm_popcnt_u64(mask \& 0x7fff);/' 'AVX-512: the last of 16 items is overwritten'
