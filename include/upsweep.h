@@ -355,7 +355,8 @@ typedef struct upsweep_order {
 UPSWEEP_CALL upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
 
 /* The same for pairs: values [n] of value_nbytes bytes each (1 to 4096), of any kind and alignment, move with their keys. Each output may
- * be its own input. Errors: as upsweep_sort(); SIZE for another value_nbytes. Scratch: n keys, n values and a little. */
+ * be its own input. Errors: as upsweep_sort(); SIZE for another value_nbytes. Scratch: n keys, n values and some MiB, on CUDA up to a tenth
+ * more. */
 UPSWEEP_CALL upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void *keys_in, void *values_out, const void *values_in,
                                 uint64_t n, upsweep_type type, size_t value_nbytes, const upsweep_order *order);
 
