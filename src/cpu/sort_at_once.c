@@ -62,8 +62,10 @@ static bool sort_repeating(enum cpu_isa isa, void *out, const void *in, uint64_t
 
 bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
     if (n > network_items(isa, key_nbytes)) {
+        const struct sort_args whole = {.keys_out = out, .keys_in = in, .n = n, .hi_bit = 8 * (uint32_t)key_nbytes};
         if (!sort_needs_no_scratch(n, 0)) return false;
-        sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, 8 * (uint32_t)key_nbytes);
+        if (!sort_by_ranks(isa, &whole, image, key_nbytes))
+            sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, whole.hi_bit);
     } else if (n <= SORT_REGISTERS_NBYTES / sizeof(uint64_t) || !sort_repeating(isa, out, in, n, image, key_nbytes))
         sort_by_networks(isa, out, in, (uint32_t)n, image, key_nbytes);
     return true;

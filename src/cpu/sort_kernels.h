@@ -357,7 +357,7 @@ struct sort_heavy {
 bool sort_take_heavy(enum cpu_isa isa, struct sort_heavy *heavy, void *to, const void *from, uint64_t n, size_t key_nbytes);
 void sort_put_heavy(struct sort_heavy *heavy, void *to, uint64_t n, const struct sort_image *image, size_t key_nbytes);
 
-/* Pairs, or the indices of keys, if there are vectors and few of them (sort_ranks.c); else false. */
+/* Pairs, the indices of keys, or keys alone, if there are few (sort_ranks.c); else false. */
 bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 
 /* Keys alone and whole, if they are few; false if there are more (sort_at_once.c). The fewest, by any of their bits, without scratch. */

@@ -7,7 +7,7 @@
  *
  * Keys, values and indices all move by the same ranks, whatever their sizes. No branch depends on a key, where insertion has a
  * misprediction a key, and nothing needs scratch: 16 pairs in 50 ns, not 200. But the work is n^2. Keys alone have networks, which are
- * quicker (sort_network.c).
+ * quicker (sort_network.c), but in plain C they go this way, too.
  *
  * Cost: n / 16 comparisons (32-bit keys) for each key, two or three instructions each; without AVX-512, n / 2. Source: Knuth, TAOCP 3, 5.2
  * (comparison counting). */
