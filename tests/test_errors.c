@@ -6,7 +6,7 @@
 #include "harness.h"
 #include "oracle.h"
 
-enum { N = 100 };
+enum { N = 100, FEW = 12 };
 
 static const struct place at_end = {AT_END, 0};
 
@@ -189,9 +189,6 @@ static void test_sort_arguments(struct setup *s) {
     REJECTS(OPTIONS, "low_memory", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.low_memory = 2}));
     REJECTS(OPTIONS, "low_memory", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.lo_bit = 1, .low_memory = 1}));
     REJECTS(OPTIONS, "low_memory", upsweep_sort(c, a.out, a.in, N, i32, &(upsweep_order){.hi_bit = 31, .low_memory = 1}));
-    REJECTS(OPTIONS, "low_memory",
-            upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 8, &(upsweep_order){.low_memory = 1}));
-    REJECTS(OPTIONS, "low_memory", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_U32, &(upsweep_order){.low_memory = 1}));
     REJECTS(SIZE, "out", upsweep_sort(c, a.out, a.in, UINT64_MAX, i32, NULL));
     REJECTS(ALIGN, "out", upsweep_sort(c, shifted(a.out, 1), a.in, N - 1, i32, NULL));
     REJECTS(ALIGN, "in", upsweep_sort(c, a.out, shifted(a.in, 3), N - 1, i32, NULL));
@@ -199,34 +196,45 @@ static void test_sort_arguments(struct setup *s) {
     REJECTS(ALIAS, "out", upsweep_sort(c, a.out + 1, a.out, N - 1, i32, NULL));
 }
 
-static void test_pairs_arguments(struct setup *s) {
+/* n: many, or so few that a CPU takes the short cut. */
+static void test_pairs_arguments(struct setup *s, uint64_t n) {
     upsweep_context *c = s->ctx;
     const upsweep_type i32 = UPSWEEP_I32;
-    REJECTS(NULL, "keys_out", upsweep_sort_pairs(c, NULL, a.in, a.values_out, a.values_in, N, i32, 8, NULL));
-    REJECTS(NULL, "keys_in", upsweep_sort_pairs(c, a.out, NULL, a.values_out, a.values_in, N, i32, 8, NULL));
-    REJECTS(NULL, "values_out", upsweep_sort_pairs(c, a.out, a.in, NULL, a.values_in, N, i32, 8, NULL));
-    REJECTS(NULL, "values_in", upsweep_sort_pairs(c, a.out, a.in, a.values_out, NULL, N, i32, 8, NULL));
-    REJECTS(SIZE, "value_nbytes", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 0, NULL));
-    REJECTS(SIZE, "value_nbytes", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 4097, NULL));
+    REJECTS(NULL, "keys_out", upsweep_sort_pairs(c, NULL, a.in, a.values_out, a.values_in, n, i32, 8, NULL));
+    REJECTS(NULL, "keys_in", upsweep_sort_pairs(c, a.out, NULL, a.values_out, a.values_in, n, i32, 8, NULL));
+    REJECTS(NULL, "values_out", upsweep_sort_pairs(c, a.out, a.in, NULL, a.values_in, n, i32, 8, NULL));
+    REJECTS(NULL, "values_in", upsweep_sort_pairs(c, a.out, a.in, a.values_out, NULL, n, i32, 8, NULL));
+    REJECTS(TYPE, "type", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, UPSWEEP_TYPE_COUNT, 8, NULL));
+    REJECTS(SIZE, "value_nbytes", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, i32, 0, NULL));
+    REJECTS(SIZE, "value_nbytes", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, i32, 4097, NULL));
     REJECTS(SIZE, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, UINT64_C(1) << 52, i32, 4096, NULL));
-    REJECTS(ALIAS, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.out, a.values_in, N, i32, 4, NULL));
-    REJECTS(ALIAS, "keys_out", upsweep_sort_pairs(c, a.values_in, a.in, a.values_out, a.values_in, N, i32, 8, NULL));
-    REJECTS(ALIAS, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.in, a.values_in, N, i32, 4, NULL));
-    REJECTS(ALIAS, "values_in", upsweep_sort_pairs(c, a.out, a.in, a.values_out, shifted(a.values_out, 1), N - 1, i32, 8, NULL));
-    REJECTS(ALIAS, "keys_in", upsweep_sort_pairs(c, a.out, a.out + 2, a.values_out, a.values_in, N - 2, i32, 8, NULL));
-    REJECTS(BITS, "bits", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, N, i32, 8, &(upsweep_order){.hi_bit = 64}));
+    REJECTS(ALIGN, "keys_out", upsweep_sort_pairs(c, shifted(a.out, 1), a.in, a.values_out, a.values_in, n - 1, i32, 8, NULL));
+    REJECTS(ALIGN, "keys_in", upsweep_sort_pairs(c, a.out, shifted(a.in, 2), a.values_out, a.values_in, n - 1, i32, 8, NULL));
+    REJECTS(ALIAS, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.out, a.values_in, n, i32, 4, NULL));
+    REJECTS(ALIAS, "keys_out", upsweep_sort_pairs(c, a.values_in, a.in, a.values_out, a.values_in, n, i32, 8, NULL));
+    REJECTS(ALIAS, "values_out", upsweep_sort_pairs(c, a.out, a.in, a.in, a.values_in, n, i32, 4, NULL));
+    REJECTS(ALIAS, "values_in", upsweep_sort_pairs(c, a.out, a.in, a.values_out, shifted(a.values_out, 1), n - 1, i32, 8, NULL));
+    REJECTS(ALIAS, "keys_in", upsweep_sort_pairs(c, a.out, a.out + 2, a.values_out, a.values_in, n - 2, i32, 8, NULL));
+    REJECTS(BITS, "bits", upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, i32, 8, &(upsweep_order){.hi_bit = 64}));
+    REJECTS(BITS, "bits",
+            upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, i32, 8, &(upsweep_order){.lo_bit = 9, .hi_bit = 8}));
+    REJECTS(OPTIONS, "low_memory",
+            upsweep_sort_pairs(c, a.out, a.in, a.values_out, a.values_in, n, i32, 8, &(upsweep_order){.low_memory = 1}));
 }
 
-static void test_argsort_arguments(struct setup *s) {
+static void test_argsort_arguments(struct setup *s, uint64_t n) {
     upsweep_context *c = s->ctx;
     const upsweep_type i32 = UPSWEEP_I32;
-    REJECTS(NULL, "indices", upsweep_argsort(c, NULL, a.in, N, i32, UPSWEEP_U32, NULL));
-    REJECTS(NULL, "keys", upsweep_argsort(c, a.out, NULL, N, i32, UPSWEEP_U32, NULL));
-    REJECTS(TYPE, "index_type", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_I32, NULL));
-    REJECTS(TYPE, "type", upsweep_argsort(c, a.out, a.in, N, UPSWEEP_TYPE_COUNT, UPSWEEP_U32, NULL));
+    REJECTS(NULL, "indices", upsweep_argsort(c, NULL, a.in, n, i32, UPSWEEP_U32, NULL));
+    REJECTS(NULL, "keys", upsweep_argsort(c, a.out, NULL, n, i32, UPSWEEP_U32, NULL));
+    REJECTS(TYPE, "index_type", upsweep_argsort(c, a.out, a.in, n, i32, UPSWEEP_I32, NULL));
+    REJECTS(TYPE, "type", upsweep_argsort(c, a.out, a.in, n, UPSWEEP_TYPE_COUNT, UPSWEEP_U32, NULL));
     REJECTS(SIZE, "index_type", upsweep_argsort(c, a.out, a.in, (UINT64_C(1) << 32) + 1, i32, UPSWEEP_U32, NULL));
-    REJECTS(ALIAS, "keys", upsweep_argsort(c, a.out, a.out, N, i32, UPSWEEP_U32, NULL));
-    REJECTS(OPTIONS, "descending", upsweep_argsort(c, a.out, a.in, N, i32, UPSWEEP_U32, &(upsweep_order){.descending = 7}));
+    REJECTS(ALIGN, "indices", upsweep_argsort(c, shifted(a.values_out, 4), a.in, n - 1, i32, UPSWEEP_U64, NULL));
+    REJECTS(ALIGN, "keys", upsweep_argsort(c, a.out, shifted(a.in, 1), n - 1, i32, UPSWEEP_U32, NULL));
+    REJECTS(ALIAS, "keys", upsweep_argsort(c, a.out, a.out, n, i32, UPSWEEP_U32, NULL));
+    REJECTS(OPTIONS, "descending", upsweep_argsort(c, a.out, a.in, n, i32, UPSWEEP_U32, &(upsweep_order){.descending = 7}));
+    REJECTS(OPTIONS, "low_memory", upsweep_argsort(c, a.out, a.in, n, i32, UPSWEEP_U32, &(upsweep_order){.low_memory = 1}));
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------------------- */
@@ -353,8 +361,10 @@ int main(void) {
         setup_enter(s);
         test_flags_arguments(s);
         test_sort_arguments(s);
-        test_pairs_arguments(s);
-        test_argsort_arguments(s);
+        test_pairs_arguments(s, N);
+        test_pairs_arguments(s, FEW);
+        test_argsort_arguments(s, N);
+        test_argsort_arguments(s, FEW);
         test_utf8_options(s);
         test_utf8_arguments(s);
         test_memory_arguments(s);

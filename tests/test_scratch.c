@@ -160,6 +160,7 @@ static void test_growth(struct setup *s) {
 /* An array that reaches into the scratch that was given is refused, at either end of it; one that lies beside it is not. */
 static void test_overlap(struct setup *s) {
     enum { NBYTES = 4096 };
+    static const upsweep_predicate keep = {.cmp = UPSWEEP_NONZERO};
     static const unsigned char zeros[3 * NBYTES];
     void *memory;
     case_begin("arrays in the scratch");
@@ -174,6 +175,8 @@ static void test_overlap(struct setup *s) {
     CHECK_STATUS(upsweep_scan(s->ctx, before + 1, after, n, UPSWEEP_U32, UPSWEEP_ADD, 0), UPSWEEP_ERR_ALIAS);
     CHECK(strstr(upsweep_error(s->ctx), "out overlaps the scratch") != NULL);
     CHECK_STATUS(upsweep_argsort(s->ctx, before, scratch + 1, 1, UPSWEEP_U32, UPSWEEP_U32, NULL), UPSWEEP_ERR_ALIAS);
+    CHECK_STATUS(upsweep_sort(s->ctx, scratch, before, 1, UPSWEEP_U32, NULL), UPSWEEP_ERR_ALIAS);
+    CHECK_STATUS(upsweep_compact(s->ctx, before, (uint64_t *)memory + 2, scratch + 1, 1, UPSWEEP_U32, &keep), UPSWEEP_ERR_ALIAS);
     CHECK(upsweep_scan(s->ctx, before, after, n, UPSWEEP_U32, UPSWEEP_ADD, 0) != UPSWEEP_ERR_ALIAS);
     CHECK_OK(upsweep_set_scratch(s->ctx, NULL, 0));
     upsweep_free(s->ctx, memory);
