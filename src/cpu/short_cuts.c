@@ -64,7 +64,7 @@ static upsweep_status scan_few(upsweep_context *ctx, void *out, const void *in, 
     return UPSWEEP_OK;
 }
 
-/* Fits the type; *to is then as the long way has it. */
+/* Fits the type; *to is then as the long way has it, but that a constant of f32 is not yet rounded: the kernels do that in any case. */
 ALWAYS_INLINE bool is_predicate(upsweep_type type, const upsweep_predicate *keep, upsweep_predicate *to) {
     if (keep == NULL || (uint32_t)type >= UPSWEEP_TYPE_COUNT || (uint32_t)keep->cmp > types[type].last_cmp) return false;
     const bool has_value = keep->cmp != UPSWEEP_NONZERO && keep->cmp != UPSWEEP_NOT_NAN;

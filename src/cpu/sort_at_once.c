@@ -1,6 +1,6 @@
 /* sort_at_once.c: keys alone that are so few that they are sorted without scratch, and without a plan: by networks (sort_network.c), up to
- * 8 KiB of them, or by insertion. If six of them show that some are there very often, these are counted (sort_few_tmpl.h,
- * sort_heavy.c). */
+ * 8 KiB of them, or without AVX-512 by ranks (sort_ranks.c) or insertion. If six of them show that some are there very often, these are
+ * counted (sort_few_tmpl.h, sort_heavy.c). */
 #include "sort_narrow.h"
 
 /* Fewer are sorted as quickly as the heavy ones are found and taken out. (Zen 4, 2026-11.) */
