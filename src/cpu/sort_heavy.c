@@ -2,10 +2,11 @@
  *
  *     7 1 7 7 9 1 7 3 7    heavy: 7, five times    others  1 9 1 3  ->  sorted  1 1 3 9  ->  1 1 3 7 7 7 7 7 9
  *
- * Heavy is what a sample of 32 has four times, if such keys are nearly half of it. Vectors compare all keys with these, and leave the others
- * together, as compaction does; sorted by whichever way there is for so many, they are moved apart again to let the heavy ones between
- * them. Cost: a read and a write, two instructions a vector and heavy key; that saves the sorting, or the counting, of all of them. A
- * division in three parts (Bentley and McIlroy, Engineering a sort function, 1993) takes one heavy key at a time. */
+ * Heavy is what a sample of 32 has four times, if such keys are nearly half of it; of many keys of two bytes less is enough. Vectors
+ * compare all keys with these, and leave the others together, as compaction does; sorted by whichever way there is for so many, they are
+ * moved apart again to let the heavy ones between them. Cost: a read and a write, two instructions a vector and heavy key; that saves the
+ * sorting, or the counting, of all of them. A division in three parts (Bentley and McIlroy, Engineering a sort function, 1993) takes one
+ * heavy key at a time. */
 #include "sort_narrow.h"
 
 #include <string.h>
