@@ -133,10 +133,12 @@ static void size_blocks(const struct split_job *job) {
     }
 }
 
-/* Enough for leaves in L2, but no more than a split does best, if larger leaves are possible. */
+/* Enough for leaves in L2, but no more than a split does best, if larger leaves are possible. If these would need ten bits, two splits are
+ * quicker than one, the first by as few as can be (2^28 u32 keys, Zen 4: 1.16 s for 1.64). */
 static uint32_t split_bits(const struct sorter *s, uint64_t n) {
     uint32_t bits = sort_bit_top(n / (s->kernel->leaf_items / 2) | 1);
     if (bits > SORT_SPLIT_BEST_BITS) bits = sort_bit_top(n / (s->leaf_items / 4 * 3) | 1);
+    if (bits >= SORT_SPLIT_MAX_BITS && s->leaf_items > s->kernel->leaf_items) return SORT_SPLIT_MIN_BITS;
     if (bits < SORT_SPLIT_BEST_BITS && n >> SORT_SPLIT_BEST_BITS > s->kernel->leaf_items / 2) bits = SORT_SPLIT_BEST_BITS;
     return bits < SORT_SPLIT_MIN_BITS ? SORT_SPLIT_MIN_BITS : bits > SORT_SPLIT_MAX_BITS ? SORT_SPLIT_MAX_BITS : bits;
 }
