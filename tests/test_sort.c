@@ -74,12 +74,16 @@ static void test_every_small_n(void) {
     }
 }
 
-/* Few enough for networks, whose sorted blocks are merged, and not. */
+/* Few enough for networks, whose sorted blocks are merged, and not: twice as many narrow keys as wide ones. */
 static void test_merged_sizes(void) {
-    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64, UPSWEEP_F32};
+    static const upsweep_type wide[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64, UPSWEEP_F32};
+    static const upsweep_type narrow[] = {UPSWEEP_U16, UPSWEEP_I8, UPSWEEP_I16, UPSWEEP_U8, UPSWEEP_I16};
     for (unsigned n = 1100, i = 0; n <= 2300; n += quick() ? 43 : 11, i++) {
-        const struct sort_case c = variant(i % 2 ? KEYS : KEYS_IN_PLACE, types[i % 5], n, i);
-        check_made(&c, i % 7 ? RANDOM : (enum distribution)(i / 7 % DISTRIBUTIONS));
+        const enum distribution distribution = i % 7 ? RANDOM : (enum distribution)(i / 7 % DISTRIBUTIONS);
+        const struct sort_case c = variant(i % 2 ? KEYS : KEYS_IN_PLACE, wide[i % 5], n, i);
+        check_made(&c, distribution);
+        const struct sort_case d = variant(i % 2 ? KEYS : KEYS_IN_PLACE, narrow[i % 5], i % 3 ? 2 * n - i % 2 : n, i);
+        check_made(&d, distribution);
     }
 }
 

@@ -47,7 +47,6 @@ struct scratch_plan {
     uint64_t indices;                    /* [n] of values that are gathered */
     uint64_t gathered;                   /* [n] values that are gathered in place */
     uint64_t shared;                     /* of a sort by exchange */
-    uint64_t widened;                    /* [n] keys of 4 bytes */
     uint64_t total;
 };
 
@@ -135,19 +134,11 @@ static struct scratch_plan plan_exchange(upsweep_context *ctx, uint64_t n, size_
     return plan;
 }
 
-/* Of keys widened to four bytes: what these take, and behind it they themselves. */
-static struct scratch_plan plan_widened(upsweep_context *ctx, uint64_t n, bool low_memory) {
-    struct scratch_plan plan = plan_exchange(ctx, n, sizeof(uint32_t), low_memory);
-    plan.widened = take(&plan, n, sizeof(uint32_t));
-    return plan;
-}
-
 /* For up to n keys of one or two bytes. */
-static uint64_t narrow_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, bool low_memory) {
-    const uint64_t most = min_u64(n, sort_widened_most(cpu_impl(ctx)->isa, key_nbytes));
-    const uint64_t widened = most == 0 ? 0 : plan_widened(ctx, most, low_memory).total;
-    const uint64_t two_bytes = key_nbytes == 2 && n > most && most > 0 ? sort_two_bytes_scratch() : 0;
-    return max_u64(max_u64(widened, two_bytes), sort_by_counting_scratch(ctx, n, key_nbytes));
+static uint64_t narrow_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
+    const uint64_t two_bytes =
+        key_nbytes == 2 && sort_two_bytes_most(cpu_impl(ctx)->isa) > 0 && n > SORT_GROUP_NBYTES / 2 ? sort_two_bytes_scratch() : 0;
+    return max_u64(two_bytes, sort_by_counting_scratch(ctx, n, key_nbytes));
 }
 
 /* Keys alone and whole, with vector code: those that are not split. */
@@ -173,12 +164,12 @@ uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, s
     const uint64_t nbytes = plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total;
     if (value_nbytes != 0) return nbytes;
     const uint64_t halves = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL ? halves_scratch(ctx, n, key_nbytes) : 0;
-    return max_u64(max_u64(nbytes, halves), narrow_scratch(ctx, n, key_nbytes, false));
+    return max_u64(max_u64(nbytes, halves), narrow_scratch(ctx, n, key_nbytes));
 }
 
 uint64_t cpu_sort_low_memory_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes) {
     if (sort_needs_no_scratch(n, 0)) return 0;
-    return max_u64(plan_exchange(ctx, n, key_nbytes, true).total, narrow_scratch(ctx, n, key_nbytes, true));
+    return max_u64(plan_exchange(ctx, n, key_nbytes, true).total, narrow_scratch(ctx, n, key_nbytes));
 }
 
 /* ---- entry ------------------------------------------------------------------------------------------------------------------- */
@@ -308,34 +299,18 @@ static void sort_by_exchange(upsweep_context *ctx, const struct sort_args *args,
     sort_put_heavy(&heavy, args->keys_out, args->n, image, key_nbytes);
 }
 
-/* Keys of two bytes as such of four, which lie behind the scratch of these. */
-static void sort_widened(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image) {
-    const struct sort_image none = {0, 0};
-    uint32_t *const wide = (void *)((unsigned char *)ctx->scratch + plan_widened(ctx, args->n, args->low_memory).widened);
-    struct sort_args as_wide = *args;
-    as_wide.keys_in = as_wide.keys_out = wide;
-    as_wide.hi_bit = 8 * sizeof *wide;
-    sort_widen(wide, args->keys_in, args->n, image, sizeof(uint16_t));
-    sort_by_exchange(ctx, &as_wide, &none, sizeof *wide);
-    sort_narrow(args->keys_out, wide, args->n, image, sizeof(uint16_t));
-}
-
 /* Keys of two bytes, with vector code: the heavy ones apart from the others, of which some may be heavy then. */
 static void sort_narrow_keys(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, bool asks) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
-    const bool few = args->n <= sort_widened_most(isa, sizeof(uint16_t));
     struct sort_heavy heavy;
     if (sort_at_once(isa, args->keys_out, args->keys_in, args->n, image, sizeof(uint16_t))) return;
-    if (asks && (!few || sort_seem_to_repeat(args->keys_in, args->n, sizeof(uint16_t))) &&
-        sort_take_heavy(isa, &heavy, args->keys_out, args->keys_in, args->n, sizeof(uint16_t))) {
+    if (asks && sort_take_heavy(isa, &heavy, args->keys_out, args->keys_in, args->n, sizeof(uint16_t))) {
         struct sort_args rest = *args;
         rest.keys_in = args->keys_out;
         rest.n = heavy.nrest;
         sort_narrow_keys(ctx, &rest, image, rest.n <= args->n / 4 * 3);
         sort_put_heavy(&heavy, args->keys_out, args->n, image, sizeof(uint16_t));
-    } else if (few)
-        sort_widened(ctx, args, image);
-    else if (args->n <= sort_two_bytes_most(isa))
+    } else if (args->n <= sort_two_bytes_most(isa))
         sort_two_bytes(args->keys_out, args->keys_in, args->n, image, ctx->scratch);
     else
         sort_by_counting(ctx, args, image, sizeof(uint16_t));

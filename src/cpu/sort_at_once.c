@@ -3,8 +3,9 @@
  * counted (sort_few_tmpl.h, sort_heavy.c). */
 #include "sort_narrow.h"
 
-/* Fewer are sorted as quickly as the heavy ones are found and taken out. (Zen 4, 2026-11.) */
-enum { HEAVY_LEAST_NBYTES = 2048 };
+/* Keys of one byte are counted more quickly if there are more than so many; fewer bytes of wide keys, and fewer narrow keys, are sorted as
+ * quickly as the heavy ones are found and taken out. (Zen 4, 2026-11.) */
+enum { NETWORK_KEYS = 4096, HEAVY_LEAST_NBYTES = 2048, HEAVY_LEAST_NARROW = 512 };
 
 struct sort_image sort_image_of(upsweep_type type, size_t key_nbytes, bool descending) {
     const uint64_t all = sort_low_bits((uint32_t)key_nbytes * 8), sign = (all >> 1) + 1;
@@ -35,27 +36,20 @@ void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint32_t n, 
 }
 
 static uint64_t network_items(enum cpu_isa isa, size_t key_nbytes) {
-    return sort_vector_of(isa, key_nbytes) != NULL ? SORT_GROUP_NBYTES / key_nbytes : sort_few_widened_most(isa, key_nbytes);
-}
-
-static void sort_by_networks(enum cpu_isa isa, void *out, const void *in, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
-    const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
-    if (vector != NULL)
-        vector->group(out, in, n, image);
-    else
-        sort_few_widened(isa, out, in, n, image, key_nbytes);
+    return sort_group_of(isa, key_nbytes) == NULL ? 0 : min_u64(SORT_GROUP_NBYTES / key_nbytes, NETWORK_KEYS);
 }
 
 /* If all keys are equal, or some are there very often; false if not. */
 static bool sort_repeating(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
     const struct sort_vector *vector = sort_vector_of(isa, key_nbytes);
     struct sort_heavy heavy;
-    const bool many = n > HEAVY_LEAST_NBYTES / (key_nbytes < sizeof(uint32_t) ? sizeof(uint32_t) : key_nbytes);
+    if (key_nbytes == 1) return false;
+    const bool many = n > (key_nbytes == 2 ? HEAVY_LEAST_NARROW : HEAVY_LEAST_NBYTES / key_nbytes);
     if (many && !sort_seem_to_repeat(in, n, key_nbytes)) return false;
     if (vector != NULL && sort_seem_equal(in, n, key_nbytes) && vector->few(out, in, n, image)) return true;
     if (!many || !sort_take_heavy(isa, &heavy, out, in, n, key_nbytes)) return false;
     if (heavy.nrest > n / 2 || !sort_at_once(isa, out, out, heavy.nrest, image, key_nbytes))
-        sort_by_networks(isa, out, out, (uint32_t)heavy.nrest, image, key_nbytes);
+        sort_group_of(isa, key_nbytes)(out, out, (uint32_t)heavy.nrest, image);
     sort_put_heavy(&heavy, out, n, image, key_nbytes);
     return true;
 }
@@ -67,7 +61,7 @@ bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const
         if (!sort_by_ranks(isa, &whole, image, key_nbytes))
             sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, whole.hi_bit);
     } else if (n <= SORT_REGISTERS_NBYTES / sizeof(uint64_t) || !sort_repeating(isa, out, in, n, image, key_nbytes))
-        sort_by_networks(isa, out, in, (uint32_t)n, image, key_nbytes);
+        sort_group_of(isa, key_nbytes)(out, in, (uint32_t)n, image);
     return true;
 }
 

@@ -66,7 +66,7 @@ _Static_assert(SAMPLE / 3 <= SORT_HEAVY_MOST, "room for all that a sample can ha
 
 bool sort_take_heavy(enum cpu_isa isa, struct sort_heavy *heavy, void *to, const void *from, uint64_t n, size_t key_nbytes) {
     if (isa < CPU_AVX512 || key_nbytes == 1) return false;
-    const bool many = n > sort_few_widened_most(isa, key_nbytes);
+    const bool many = n > SORT_GROUP_NBYTES / key_nbytes;
     if (key_nbytes == 2) find_u16(heavy, from, n, many ? of_many_halves : usual);
     if (key_nbytes == 4) find_u32(heavy, from, n, usual);
     if (key_nbytes == 8) find_u64(heavy, from, n, usual);

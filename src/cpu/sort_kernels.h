@@ -12,8 +12,7 @@
 /* A little more than half of a 1 MiB L2: the area in which a thread spreads a leaf or collects the blocks of a split; the rest is for what
  * streams past. 2^17 u32 keys and some: 1024 buckets of 2^27 keys are then leaves. (Zen 5, 2026-11.) */
 #define SORT_AREA_NBYTES (544u << 10)
-/* Digits of a split: its open lines, one a bucket, are to stay in L1 (best up to 8 bits); with fewer than 64 stores wait for one another.
- */
+/* Digits of a split: its open lines, one a bucket, are to stay in L1 (best up to 8 bits); of fewer than 64, each waits for others. */
 #define SORT_SPLIT_MIN_BITS  6u
 #define SORT_SPLIT_BEST_BITS 8u
 #define SORT_SPLIT_MAX_BITS  10u
@@ -179,9 +178,9 @@ struct sort_piece {
 };
 
 /* Vector code for keys that are sorted whole and alone, so that stability is of no matter. `image` is that of the raw keys. */
+typedef void sort_group(void *to, const void *from, uint32_t n, const struct sort_image *image);
 struct sort_vector {
-    /* Sorts at most SORT_GROUP_NBYTES of raw keys; from may be to. */
-    void (*group)(void *to, const void *from, uint32_t n, const struct sort_image *image);
+    sort_group *group; /* sorts at most SORT_GROUP_NBYTES of raw keys; from may be to */
     /* Sorts n images in slots, SORT_NETWORK_KEYS places for each of nbuckets, a multiple of 16, and writes them, raw. counts [nbuckets]:
      * the keys of a bucket, the spilled ones included; spilled: what had no place, sorted. */
     void (*slots)(void *to, uint32_t n, const void *places, const uint8_t *counts, uint32_t nbuckets, const void *spilled,
@@ -276,7 +275,8 @@ struct sort_kernel {
 const struct sort_kernel *sort_kernel_of(enum cpu_isa isa, size_t key_nbytes, size_t value_nbytes);
 const struct sort_kernel *sort_kernel_of_avx2(size_t key_nbytes, size_t value_nbytes);
 
-/* The vector code for this machine and width, NULL if there is none (sort_network.c). */
+/* The vector code for this machine and width, NULL if there is none (sort_network.c): networks for any keys, the rest for wide ones. */
+sort_group *sort_group_of(enum cpu_isa isa, size_t key_nbytes);
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes);
 sort_pair_buckets *sort_pair_buckets_of(enum cpu_isa isa, size_t key_nbytes, size_t value_nbytes);
 

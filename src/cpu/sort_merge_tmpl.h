@@ -39,7 +39,7 @@ TARGET ALWAYS_INLINE void FN(order_blocks)(KEY *room, uint32_t run, uint32_t end
 TARGET ALWAYS_INLINE void FN(order_block)(__m512i v[16], const KEY *room) {
     UNROLL for (uint32_t r = 0; r < 16; r++) v[r] = FN(at)(room, r);
     UNROLL for (uint32_t apart = 8; apart > 0; apart /= 2) FN(order_apart)(v, 8, apart);
-    UNROLL for (uint32_t r = 0; r < 16; r += 2) FN(order_lanes)(&v[r], &v[r + 1], 32, ORDERED, 16 / sizeof(KEY));
+    UNROLL for (uint32_t r = 0; r < 16; r += 2) FN(order_lanes)(&v[r], &v[r + 1], 32, ORDERED);
 }
 
 /* Merges two runs in place. */

@@ -7,9 +7,9 @@
  *              7 2 4   ->        1 2 - ..  ->  3 4 - ..  ->        2 4 7      (a bucket is as long as its count says; - sorts last)
  *              5                 - 4 - ..      - 7 - ..            5
  *
- * group: up to 1 KiB of keys in 16 registers, fewer in fewer: the same columns, which are then merged where they stand, one run with the
- * other reversed. Of keys in the same register, two registers bring the lower ones to one and the upper ones to the other. Up to 8 KiB:
- * in pieces of 1 KiB, which are merged the same way (sort_merge_tmpl.h).
+ * group: up to 1 KiB of keys, of any width, in 16 registers, fewer in fewer: the same columns, which are then merged where they stand, one
+ * run with the other reversed. Of keys in the same register, two registers bring the lower ones to one and the upper ones to the other. Up
+ * to 8 KiB: in pieces of 1 KiB, which are merged the same way (sort_merge_tmpl.h).
  *
  * part: keys below a divider are brought before the others by eights (sort_part_tmpl.h).
  *
@@ -22,7 +22,7 @@
  * for tags, of which no two are equal. Sources: Batcher,
  * Sorting networks and their applications, 1968; Knuth, TAOCP 3, 5.3.4; Bramas, A novel hybrid quicksort algorithm vectorized using
  * AVX-512, 2017. */
-#include "sort_narrow.h"
+#include "sort_kernels.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f,bmi,bmi2,popcnt")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
 
 #ifdef __clang__
 #define UNROLL _Pragma("unroll")
@@ -122,11 +122,23 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 /* Of each 128 bits: two words of a, two of b. */
 #define SHUFFLE_WORDS(a, b, which) _mm512_castps_si512(_mm512_shuffle_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), which))
 
-/* MERGED_n, ORDERED: where order_lanes() finds the keys of the first register, after a merge of columns in groups of n lanes, and after all
- * stages from half a register down. */
+/* A vector of numbers for PERMUTE: that of lane i is x ^ (a for bit 0 of i) ^ (b for bit 1) ... */
+#define BITS_2(x, a, b)             x, (x) ^ (a), (x) ^ (b), (x) ^ (a) ^ (b)
+#define BITS_3(x, a, b, c)          BITS_2(x, a, b), BITS_2((x) ^ (c), a, b)
+#define BITS_4(x, a, b, c, d)       BITS_3(x, a, b, c), BITS_3((x) ^ (d), a, b, c)
+#define BITS_5(x, a, b, c, d, e)    BITS_4(x, a, b, c, d), BITS_4((x) ^ (e), a, b, c, d)
+#define BITS_6(x, a, b, c, d, e, f) BITS_5(x, a, b, c, d, e), BITS_5((x) ^ (f), a, b, c, d, e)
+typedef uint8_t vector_of_u8 __attribute__((vector_size(64)));
+typedef uint16_t vector_of_u16 __attribute__((vector_size(64)));
+typedef uint32_t vector_of_u32 __attribute__((vector_size(64)));
+typedef uint64_t vector_of_u64 __attribute__((vector_size(64)));
 
-/* ---- two widths -------------------------------------------------------------------------------------------------------------- */
+/* ALTERNATE: lanes of two registers in turn. MERGED, ORDERED: where order_lanes() finds the keys of the first register, after a merge of
+ * columns in groups of so many lanes, and after all stages from half a register down. */
 
+/* ---- wide keys --------------------------------------------------------------------------------------------------------------- */
+
+#define WIDE
 #define KEY                     uint32_t
 #define FN(name)                name##_u32
 #define MASK                    __mmask16
@@ -140,9 +152,8 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define MAX(a, b)               _mm512_max_epu32(a, b)
 #define PERMUTE(lanes, v)       _mm512_permutexvar_epi32(lanes, v)
 #define PERMUTE2(a, lanes, b)   _mm512_permutex2var_epi32(a, lanes, b)
-#define ALTERNATE               _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define LANE_NUMBERS            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #define SIGNS(v)                _mm512_srai_epi32(v, 31)
+#define LANES_BELOW(n, first)   LESS(_mm512_add_epi32(LANE_NUMBERS, SPLAT(first)), SPLAT(n))
 #define LESS(a, b)              _mm512_cmplt_epi32_mask(a, b)
 #define LOAD_U8(at)             _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(at)))
 #define BELOW(a, b)             _mm512_cmplt_epu32_mask(a, b)
@@ -152,13 +163,15 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define GROUP_OF(v, i)          ((i) == 0 ? _mm512_castsi512_si256(v) : _mm512_extracti64x4_epi64(v, 1))
 #define STORE_GROUP(at, v)      _mm256_storeu_si256((__m256i *)(void *)(at), v)
 #define PERMUTE_GROUP(row, v)   _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(row))))
-#define MERGED_2                _mm512_setr_epi32(0, 17, 2, 19, 4, 21, 6, 23, 8, 25, 10, 27, 12, 29, 14, 31)
-#define MERGED_4                _mm512_setr_epi32(0, 16, 3, 19, 4, 20, 7, 23, 8, 24, 11, 27, 12, 28, 15, 31)
-#define MERGED_8                _mm512_setr_epi32(0, 16, 2, 18, 5, 21, 7, 23, 8, 24, 10, 26, 13, 29, 15, 31)
-#define MERGED_16               _mm512_setr_epi32(0, 16, 2, 18, 1, 17, 3, 19, 12, 28, 14, 30, 13, 29, 15, 31)
-#define ORDERED                 _mm512_setr_epi32(0, 16, 2, 18, 1, 17, 3, 19, 8, 24, 10, 26, 9, 25, 11, 27)
+#define VECTOR(...)             ((__m512i)(vector_of_u32){BITS_4(0, __VA_ARGS__)})
+#define LANE_NUMBERS            VECTOR(1, 2, 4, 8)
+#define ALTERNATE               VECTOR(16, 1, 2, 4)
+#define MERGED(lanes) \
+    ((lanes) == 2 ? VECTOR(17, 2, 4, 8) : (lanes) == 4 ? VECTOR(16, 3, 4, 8) : (lanes) == 8 ? VECTOR(16, 2, 5, 8) : VECTOR(16, 2, 1, 12))
+#define ORDERED VECTOR(16, 2, 1, 8)
 #include "sort_network_tmpl.h"
 
+#define WIDE
 #define KEY                     uint64_t
 #define FN(name)                name##_u64
 #define MASK                    __mmask8
@@ -172,9 +185,8 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define MAX(a, b)               _mm512_max_epu64(a, b)
 #define PERMUTE(lanes, v)       _mm512_permutexvar_epi64(lanes, v)
 #define PERMUTE2(a, lanes, b)   _mm512_permutex2var_epi64(a, lanes, b)
-#define ALTERNATE               _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11)
-#define LANE_NUMBERS            _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7)
 #define SIGNS(v)                _mm512_srai_epi64(v, 63)
+#define LANES_BELOW(n, first)   LESS(_mm512_add_epi64(LANE_NUMBERS, SPLAT(first)), SPLAT(n))
 #define LESS(a, b)              _mm512_cmplt_epi64_mask(a, b)
 #define LOAD_U8(at)             _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(at)))
 #define BELOW(a, b)             _mm512_cmplt_epu64_mask(a, b)
@@ -184,28 +196,77 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
 #define GROUP_OF(v, i)          (v)
 #define STORE_GROUP(at, v)      _mm512_storeu_si512(at, v)
 #define PERMUTE_GROUP(row, v)   PERMUTE(LOAD_U8(row), v)
-#define MERGED_2                _mm512_setr_epi64(0, 9, 2, 11, 4, 13, 6, 15)
-#define MERGED_4                _mm512_setr_epi64(0, 8, 3, 11, 4, 12, 7, 15)
-#define MERGED_8                _mm512_setr_epi64(0, 8, 1, 9, 6, 14, 7, 15)
-#define MERGED_16               _mm512_setzero_si512()
-#define ORDERED                 _mm512_setr_epi64(0, 8, 1, 9, 4, 12, 5, 13)
+#define VECTOR(...)             ((__m512i)(vector_of_u64){BITS_3(0, __VA_ARGS__)})
+#define LANE_NUMBERS            VECTOR(1, 2, 4)
+#define ALTERNATE               VECTOR(8, 1, 2)
+#define MERGED(lanes)           ((lanes) == 2 ? VECTOR(9, 2, 4) : (lanes) == 4 ? VECTOR(8, 3, 4) : VECTOR(8, 1, 6))
+#define ORDERED                 VECTOR(8, 1, 4)
 #include "sort_network_tmpl.h"
 
 /* ---- narrow keys ------------------------------------------------------------------------------------------------------------- */
 
-/* Widened in the register that they are sorted in. */
-__attribute__((target("avx512f,avx512bw,avx512vl,bmi,bmi2,popcnt"))) void
-sort_row_narrow(void *to, const void *from, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
-    const __mmask16 there = (__mmask16)((1u << n) - 1);
-    const __m512i flips = _mm512_set1_epi32((int)image->flip);
-    const __m512i raw = key_nbytes == 1 ? _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, from))
-                                        : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(there, from));
-    const __m512i images = _mm512_mask_xor_epi32(_mm512_set1_epi32(-1), there, raw, flips);
-    const __m512i sorted = _mm512_xor_si512(sort1_u32(images, n), flips);
-    if (key_nbytes == 1)
-        _mm_mask_storeu_epi8(to, there, _mm512_cvtepi32_epi8(sorted));
-    else
-        _mm256_mask_storeu_epi16(to, there, _mm512_cvtepi32_epi16(sorted));
+#define KEY                     uint16_t
+#define FN(name)                name##_u16
+#define MASK                    __mmask32
+#define LANES                   32u
+#define SPLAT(x)                _mm512_set1_epi16((short)(x))
+#define LOAD(v, mask, at)       _mm512_mask_loadu_epi16(v, mask, at)
+#define STORE(at, mask, v)      _mm512_mask_storeu_epi16(at, mask, v)
+#define SELECT(a, mask, b)      _mm512_mask_mov_epi16(a, mask, b)
+#define MIN(a, b)               _mm512_min_epu16(a, b)
+#define MASK_MAX(v, mask, a, b) _mm512_mask_max_epu16(v, mask, a, b)
+#define MAX(a, b)               _mm512_max_epu16(a, b)
+#define PERMUTE(lanes, v)       _mm512_permutexvar_epi16(lanes, v)
+#define PERMUTE2(a, lanes, b)   _mm512_permutex2var_epi16(a, lanes, b)
+#define SIGNS(v)                _mm512_setzero_si512() /* no floats */
+#define LANES_BELOW(n, first)   _mm512_cmplt_epi16_mask(_mm512_add_epi16(LANE_NUMBERS, SPLAT(first)), SPLAT(n))
+#define VECTOR(...)             ((__m512i)(vector_of_u16){BITS_5(0, __VA_ARGS__)})
+#define LANE_NUMBERS            VECTOR(1, 2, 4, 8, 16)
+#define ALTERNATE               VECTOR(32, 1, 2, 4, 8)
+#define MERGED(lanes)                           \
+    ((lanes) == 2    ? VECTOR(33, 2, 4, 8, 16)  \
+     : (lanes) == 4  ? VECTOR(32, 3, 4, 8, 16)  \
+     : (lanes) == 8  ? VECTOR(32, 1, 6, 8, 16)  \
+     : (lanes) == 16 ? VECTOR(32, 1, 4, 10, 16) \
+                     : VECTOR(32, 1, 4, 2, 24))
+#define ORDERED VECTOR(32, 1, 4, 2, 16)
+#include "sort_network_tmpl.h"
+
+TARGET static inline __mmask64 bytes_below(uint32_t n, uint32_t first) {
+    return n <= first ? 0 : _bzhi_u64(UINT64_MAX, n - first < 64 ? n - first : 64);
+}
+
+#define KEY                     uint8_t
+#define FN(name)                name##_u8
+#define MASK                    __mmask64
+#define LANES                   64u
+#define SPLAT(x)                _mm512_set1_epi8((char)(x))
+#define LOAD(v, mask, at)       _mm512_mask_loadu_epi8(v, mask, at)
+#define STORE(at, mask, v)      _mm512_mask_storeu_epi8(at, mask, v)
+#define SELECT(a, mask, b)      _mm512_mask_mov_epi8(a, mask, b)
+#define MIN(a, b)               _mm512_min_epu8(a, b)
+#define MASK_MAX(v, mask, a, b) _mm512_mask_max_epu8(v, mask, a, b)
+#define MAX(a, b)               _mm512_max_epu8(a, b)
+#define PERMUTE(lanes, v)       _mm512_permutexvar_epi8(lanes, v)
+#define PERMUTE2(a, lanes, b)   _mm512_permutex2var_epi8(a, lanes, b)
+#define SIGNS(v)                _mm512_setzero_si512() /* no floats */
+#define LANES_BELOW(n, first)   bytes_below(n, first)
+#define VECTOR(...)             ((__m512i)(vector_of_u8){BITS_6(0, __VA_ARGS__)})
+#define LANE_NUMBERS            VECTOR(1, 2, 4, 8, 16, 32)
+#define ALTERNATE               VECTOR(64, 1, 2, 4, 8, 16)
+#define MERGED(lanes)                               \
+    ((lanes) == 2    ? VECTOR(65, 2, 4, 8, 16, 32)  \
+     : (lanes) == 4  ? VECTOR(64, 3, 4, 8, 16, 32)  \
+     : (lanes) == 8  ? VECTOR(64, 1, 6, 8, 16, 32)  \
+     : (lanes) == 16 ? VECTOR(64, 1, 2, 12, 16, 32) \
+     : (lanes) == 32 ? VECTOR(64, 1, 2, 8, 20, 32)  \
+                     : VECTOR(64, 1, 2, 8, 4, 48))
+#define ORDERED VECTOR(64, 1, 2, 8, 4, 32)
+#include "sort_network_tmpl.h"
+
+sort_group *sort_group_of(enum cpu_isa isa, size_t key_nbytes) {
+    static sort_group *const all[] = {sort_group_u8, sort_group_u16, sort_group_u32, sort_group_u64};
+    return isa < CPU_AVX512 ? NULL : all[__builtin_ctzll(key_nbytes)];
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
@@ -256,8 +317,9 @@ const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
 
 #else
 
-void sort_row_narrow(void *to, const void *from, uint32_t n, const struct sort_image *image, size_t key_nbytes) {
-    (void)to, (void)from, (void)n, (void)image, (void)key_nbytes; /* no vectors, no call */
+sort_group *sort_group_of(enum cpu_isa isa, size_t key_nbytes) {
+    (void)isa, (void)key_nbytes;
+    return NULL;
 }
 
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {

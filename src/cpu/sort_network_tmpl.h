@@ -1,25 +1,39 @@
-/* sort_network_tmpl.h: the sorting network of sort_network.c for one width of key; that file names the instructions. */
+/* sort_network_tmpl.h: the sorting network of sort_network.c for one width of key; that file names the instructions. WIDE: keys of 4 or 8
+ * bytes, for which there is more than networks. */
 
-/* Compares each lane with lane ^ x; `upper` has the lanes that keep the larger key: those with the highest bit of x. */
-TARGET static inline __m512i FN(stage)(__m512i v, unsigned x, unsigned upper) {
+/* Compares each lane with lane ^ x; those that have `bit`, the highest one of x, keep the larger key. Constants. */
+TARGET ALWAYS_INLINE __m512i FN(stage)(__m512i v, uint32_t x, uint32_t bit) {
     const __m512i partner = PERMUTE(_mm512_xor_si512(LANE_NUMBERS, SPLAT(x)), v);
-    return MASK_MAX(MIN(v, partner), (MASK)upper, v, partner);
+    return MASK_MAX(MIN(v, partner), (MASK)(UINT64_MAX / ((UINT64_C(1) << bit) + 1) << bit), v, partner);
 }
 
 /* The first n lanes; none of the others is less. */
 TARGET static inline __m512i FN(sort1)(__m512i v, uint32_t n) {
-    v = FN(stage)(v, 1, 0xaaaa);
-    v = FN(stage)(v, 3, 0xcccc);
-    v = FN(stage)(v, 1, 0xaaaa);
+    v = FN(stage)(v, 1, 1);
+    v = FN(stage)(v, 3, 2);
+    v = FN(stage)(v, 1, 1);
     if (n <= 4) return v;
-    v = FN(stage)(v, 7, 0xf0f0);
-    v = FN(stage)(v, 2, 0xcccc);
-    v = FN(stage)(v, 1, 0xaaaa);
-    if (n <= 8) return v;
-    v = FN(stage)(v, 15, 0xff00);
-    v = FN(stage)(v, 4, 0xf0f0);
-    v = FN(stage)(v, 2, 0xcccc);
-    return FN(stage)(v, 1, 0xaaaa);
+    v = FN(stage)(v, 7, 4);
+    v = FN(stage)(v, 2, 2);
+    v = FN(stage)(v, 1, 1);
+    if (LANES == 8 || n <= 8) return v;
+    v = FN(stage)(v, 15, 8);
+    v = FN(stage)(v, 4, 4);
+    v = FN(stage)(v, 2, 2);
+    v = FN(stage)(v, 1, 1);
+    if (LANES == 16 || n <= 16) return v;
+    v = FN(stage)(v, 31, 16);
+    v = FN(stage)(v, 8, 8);
+    v = FN(stage)(v, 4, 4);
+    v = FN(stage)(v, 2, 2);
+    v = FN(stage)(v, 1, 1);
+    if (LANES == 32 || n <= 32) return v;
+    v = FN(stage)(v, 63, 32);
+    v = FN(stage)(v, 16, 16);
+    v = FN(stage)(v, 8, 8);
+    v = FN(stage)(v, 4, 4);
+    v = FN(stage)(v, 2, 2);
+    return FN(stage)(v, 1, 1);
 }
 
 TARGET static inline void FN(order)(__m512i *a, __m512i *b) {
@@ -66,22 +80,27 @@ TARGET ALWAYS_INLINE void FN(order_within)(__m512i *a, __m512i *b, uint32_t nbyt
     *a = nbytes == 32   ? _mm512_shuffle_i64x2(x, y, 0x44)
          : nbytes == 16 ? _mm512_shuffle_i64x2(x, y, 0x88)
          : nbytes == 8  ? _mm512_unpacklo_epi64(x, y)
-                        : SHUFFLE_WORDS(x, y, 0x88);
+         : nbytes == 4  ? SHUFFLE_WORDS(x, y, 0x88)
+         : nbytes == 2  ? _mm512_mask_mov_epi16(x, 0xaaaaaaaa, y)
+                        : _mm512_mask_mov_epi8(x, 0xaaaaaaaaaaaaaaaa, y);
     *b = nbytes == 32   ? _mm512_shuffle_i64x2(x, y, 0xee)
          : nbytes == 16 ? _mm512_shuffle_i64x2(x, y, 0xdd)
          : nbytes == 8  ? _mm512_unpackhi_epi64(x, y)
-                        : SHUFFLE_WORDS(x, y, 0xdd);
+         : nbytes == 4  ? SHUFFLE_WORDS(x, y, 0xdd)
+         : nbytes == 2  ? _mm512_shrdi_epi32(x, y, 16)
+                        : _mm512_shrdi_epi16(x, y, 8);
     FN(order)(a, b);
 }
 
 /* All stages for keys up to nbytes apart in two registers, and every key back to its lane. Where it is by then, the shuffles say: lane i
  * of the first register at places[i], that of the second at places[i] ^ other. Two shuffles and two comparisons a stage and four
  * instructions in the end; each register compared with itself, shuffled, would be six a stage. */
-TARGET ALWAYS_INLINE void FN(order_lanes)(__m512i *a, __m512i *b, uint32_t nbytes, __m512i places, uint32_t other) {
+TARGET ALWAYS_INLINE void FN(order_lanes)(__m512i *a, __m512i *b, uint32_t nbytes, __m512i places) {
+    const uint32_t other = nbytes >= 8 ? 16 : nbytes >= 2 ? 4 : nbytes == 1 ? 2 : sizeof(KEY); /* bytes */
     UNROLL for (; nbytes >= sizeof(KEY); nbytes /= 2) FN(order_within)(a, b, nbytes);
     const __m512i low = *a;
     *a = PERMUTE2(low, places, *b);
-    *b = PERMUTE2(low, _mm512_xor_si512(places, SPLAT(other)), *b);
+    *b = PERMUTE2(low, _mm512_xor_si512(places, SPLAT(other / sizeof(KEY))), *b);
 }
 
 /* Columns are sorted in groups of half as many lanes, a group one column after the other; now in groups of `lanes`. The first key of a
@@ -89,12 +108,11 @@ TARGET ALWAYS_INLINE void FN(order_lanes)(__m512i *a, __m512i *b, uint32_t nbyte
  * halves. */
 TARGET ALWAYS_INLINE void FN(merge_columns)(__m512i *v, uint32_t nregisters, uint32_t lanes) {
     const __m512i opposite = _mm512_xor_si512(LANE_NUMBERS, SPLAT(lanes - 1));
-    const __m512i places = lanes == 2 ? MERGED_2 : lanes == 4 ? MERGED_4 : lanes == 8 ? MERGED_8 : MERGED_16;
     UNROLL for (uint32_t r = 0; r < nregisters / 2; r++) {
         __m512i *const a = &v[r], *const b = &v[nregisters - 1 - r];
         *b = PERMUTE(opposite, *b);
         FN(order)(a, b);
-        FN(order_lanes)(a, b, lanes / 4 * (uint32_t)sizeof(KEY), places, lanes * sizeof(KEY) <= 16 ? 1 : 16 / sizeof(KEY));
+        FN(order_lanes)(a, b, lanes / 4 * (uint32_t)sizeof(KEY), MERGED(lanes));
     }
     UNROLL for (uint32_t apart = nregisters / 2; apart > 0; apart /= 2) FN(order_apart)(v, nregisters / 2, apart);
 }
@@ -116,13 +134,15 @@ TARGET ALWAYS_INLINE void FN(deal_columns)(__m512i *v, uint32_t nregisters) {
 TARGET ALWAYS_INLINE void FN(sort_registers)(__m512i *v, uint32_t nregisters) {
     FN(sort_lanes)(v, nregisters);
     UNROLL for (uint32_t lanes = 2; lanes <= LANES; lanes *= 2) FN(merge_columns)(v, nregisters, lanes);
+#ifdef WIDE /* transposed with fewer instructions, or quicker ones */
     if (nregisters == 16) {
         __m512i rows[16];
         FN(rows)(rows, v);
         UNROLL for (uint32_t r = 0; r < 16; r++) v[r] = rows[r];
-    } else {
-        FN(deal_columns)(v, nregisters);
+        return;
     }
+#endif
+    FN(deal_columns)(v, nregisters);
 }
 
 /* The same expression both ways, but for where the sign is looked up (see struct sort_image). */
@@ -137,7 +157,7 @@ TARGET static inline __m512i FN(unconvert)(__m512i key, const struct sort_image 
 }
 
 /* The lanes of register r that hold some of n keys. */
-TARGET static inline MASK FN(lanes_of)(uint32_t n, uint32_t r) { return LESS(_mm512_add_epi32(LANE_NUMBERS, SPLAT(r * LANES)), SPLAT(n)); }
+TARGET static inline MASK FN(lanes_of)(uint32_t n, uint32_t r) { return LANES_BELOW(n, r * LANES); }
 
 TARGET static inline void FN(store)(KEY *to, uint32_t n, uint32_t r, __m512i v, const struct sort_image *image) {
     STORE(to + r * LANES, FN(lanes_of)(n, r), FN(unconvert)(v, image));
@@ -191,12 +211,14 @@ TARGET ALWAYS_INLINE void FN(sort_few)(KEY *to, const KEY *from, uint32_t n, con
         FN(sort_blocks)(to, from, n, image, are_images);
 }
 
-TARGET static void FN(sort_images)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image) {
-    FN(sort_few)(to, from, n, image, true);
-}
-
 TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const struct sort_image *image) {
     FN(sort_few)(to, from, n, image, false);
+}
+
+#ifdef WIDE
+
+TARGET static void FN(sort_images)(KEY *to, const KEY *from, uint32_t n, const struct sort_image *image) {
+    FN(sort_few)(to, from, n, image, true);
 }
 
 #include "sort_buckets_tmpl.h"
@@ -209,7 +231,10 @@ TARGET static void FN(sort_group)(void *to, const void *from, uint32_t n, const 
 
 static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_slots), FN(part), FN(sort_few_values), FN(take_splitters)};
 
+#endif
+
 #undef KEY
+#undef WIDE
 #undef FN
 #undef MASK
 #undef LANES
@@ -222,19 +247,18 @@ static const struct sort_vector FN(vector) = {FN(sort_group), FN(sort_slots), FN
 #undef MAX
 #undef PERMUTE
 #undef PERMUTE2
-#undef ALTERNATE
-#undef LANE_NUMBERS
+#undef VECTOR
 #undef SIGNS
+#undef LANES_BELOW
 #undef LESS
 #undef LOAD_U8
 #undef BELOW
 #undef UNEQUAL
-#undef ADD_ONE
-#undef MERGED_2
-#undef MERGED_4
-#undef MERGED_8
-#undef MERGED_16
+#undef LANE_NUMBERS
+#undef ALTERNATE
 #undef ORDERED
+#undef MERGED
+#undef ADD_ONE
 #undef GROUP
 #undef GROUP_OF
 #undef STORE_GROUP
