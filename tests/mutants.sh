@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_heavy* | *sort_splitters* | *sort_two_bytes*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_heavy* | *sort_splitters* | *sort_two_bytes* | *sort_tags*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -146,7 +146,10 @@ mutant full sort src/cpu/sort_count.c 's/starts\[block + 1\] + COPIES <= end/sta
 mutant full sort src/cpu/sort_ranks.c 's/up_to(nbytes, v\[own\], k), i)/up_to(nbytes, v[own], k), i + 1)/' 'AVX-512: few pairs: a key counts itself'
 mutant full sort src/cpu/sort_ranks.c 's/rank += _mm_popcnt_u64(up_to(nbytes, v\[r\], k));/rank += _mm_popcnt_u64(below(nbytes, v[r], k));/' 'AVX-512: few pairs: equal keys of two registers get one place'
 mutant full sort src/cpu/sort_ranks.c 's/before = images\[i\] < images\[j\]/before = images[i] <= images[j]/' 'plain C: few pairs with equal keys change places'
-mutant full sort src/cpu/sort_ranks.c 's/if (out == in) in = memcpy/if (out == NULL) in = memcpy/' 'few pairs in place overwrite what is yet to be moved'
+mutant full sort src/cpu/sort_places.h 's/if (out == in) in = memcpy/if (out == NULL) in = memcpy/' 'few pairs in place overwrite what is yet to be moved'
+mutant quick sort src/cpu/sort_tags.c 's/ \&\& !are_ties_in_order(\&t, n))/ \&\& false)/' 'AVX-512: keys that differ only in bits for which their tags have no room stay in disorder'
+mutant full sort src/cpu/sort_tags.c 's/for (uint32_t i = 0; i < n - 1; i += LANES)/for (uint32_t i = 0; i + LANES < n; i += LANES)/' 'AVX-512: the last tags are not looked at for such keys'
+mutant full sort src/cpu/sort_tags.c 's/sort_tags(t, n, 0, 32);/sort_tags(t, n, 1, 32);/' 'AVX-512: keys are sorted by all bits but the highest'
 mutant full sort src/cpu/sort_network_tmpl.h 's/if (n <= 4) return v;/if (n <= 5) return v;/' 'AVX-512: five keys are sorted as four'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v\[r\] = SELECT(SPLAT(-1), FN(lanes_of)(n, r), FN(convert)(v\[r\], image));/v[r] = FN(convert)(v[r], image);/' 'AVX-512: what is behind a few keys is sorted among them'
 

@@ -87,6 +87,22 @@ static void test_merged_sizes(void) {
     }
 }
 
+/* Pairs of wide keys that differ in all their bits, or but for one key in few, more than have room beside a place; and such that only the
+ * greatest two agree where there is room, and are not in order. */
+static void test_tagged_pairs(void) {
+    static const upsweep_type types[] = {UPSWEEP_U64, UPSWEEP_F64, UPSWEEP_I64};
+    static const enum distribution distributions[] = {SKEWED, OUTLIER, FEW_DISTINCT, REPEATS};
+    for (unsigned n = 25, i = 0; n <= 258; n += quick() ? 5 : 1, i++) {
+        const struct sort_case c = variant((enum form)(PAIRS + i % (FORMS - PAIRS)), types[i % 3], n, i);
+        check_made(&c, distributions[i / 3 % 4]);
+        uint64_t *keys = make_keys(UPSWEEP_U64, RANDOM, n);
+        keys[n / 3] = INT64_MAX;
+        keys[n / 2] = INT64_MAX - 1;
+        check_sort(&c, keys, "two alike");
+        free(keys);
+    }
+}
+
 /* The lower half of all numbers has two keys, in the one order or the other: the smallest part that there is to sort. */
 static void test_part_of_two(void) {
     const struct sort_case c = variant(KEYS, UPSWEEP_U32, 6000, 0);
@@ -330,6 +346,7 @@ int main(void) {
     test_literals();
     test_every_small_n();
     test_merged_sizes();
+    test_tagged_pairs();
     test_part_of_two();
     test_falling_ties();
     test_crowds();

@@ -74,5 +74,6 @@ bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uin
 bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args) {
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
     const struct sort_image image = sort_image_of(args->type, key_nbytes, args->descending);
-    return sort_by_ranks(cpu_impl(ctx)->isa, args, &image, key_nbytes);
+    const enum cpu_isa isa = cpu_impl(ctx)->isa;
+    return sort_by_ranks(isa, args, &image, key_nbytes) || sort_by_tags(isa, args, &image, key_nbytes);
 }

@@ -306,8 +306,7 @@ void sort_run(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
 bool sort_if_in_order(const struct sorter *s, uint64_t n, uint32_t lo, uint32_t hi);
 
 /* Sorts keys alone and whole, [begin, begin + n) of `from`, to the same place in the output, where they may be already (sort_exchange.c),
- * by one thread or by all, with scratch of that size. by_sample: the keys are known to be skewed. Without vector code there must be
- * benches. */
+ * by one thread or by all, with scratch of that size. by_sample: the keys are known to be skewed. Without vectors there are benches. */
 void sort_exchange(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample);
 void sort_exchange_together(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample,
                             void *scratch);
@@ -357,8 +356,9 @@ struct sort_heavy {
 bool sort_take_heavy(enum cpu_isa isa, struct sort_heavy *heavy, void *to, const void *from, uint64_t n, size_t key_nbytes);
 void sort_put_heavy(struct sort_heavy *heavy, void *to, uint64_t n, const struct sort_image *image, size_t key_nbytes);
 
-/* Pairs, the indices of keys, or keys alone, if there are few (sort_ranks.c); else false. */
+/* Pairs, or the indices of keys, if there are few (sort_ranks.c, sort_tags.c; the first also sorts keys alone); else false. */
 bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
+bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 
 /* Keys alone and whole, if they are few; false if there are more (sort_at_once.c). The fewest, by any of their bits, without scratch. */
 bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes);

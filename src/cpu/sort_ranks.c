@@ -6,17 +6,16 @@
  *     out      3   3   7   9
  *
  * Keys, values and indices all move by the same ranks, whatever their sizes. No branch depends on a key, where insertion has a
- * misprediction a key, and nothing needs scratch: 16 pairs in 50 ns, not 200. But the work is n^2. Keys alone have networks, which are
- * quicker (sort_network.c), but in plain C they go this way, too.
+ * misprediction a key, and nothing needs scratch: 16 pairs in 50 ns, not 200. But the work is n^2, and soon tags are quicker
+ * (sort_tags.c). Keys alone have networks, which are quicker (sort_network.c), but in plain C they go this way, too.
  *
  * Cost: n / 16 comparisons (32-bit keys) for each key, two or three instructions each; without AVX-512, n / 2. Source: Knuth, TAOCP 3, 5.2
  * (comparison counting). */
-#include "sort_kernels.h"
+#include "sort_places.h"
 
-#include <string.h>
-
-/* 64 keys of 8 bytes are eight registers. In plain C, insertion is quicker from 22 pairs on. (Zen 4, 2026-11.) */
-enum { MOST_KEYS = 64, MOST_KEYS_PORTABLE = 16, MOST_VALUE_NBYTES = 16 };
+/* Of more keys, or more than three registers hold, tags are quicker (sort_tags.c); in plain C, insertion is from 22 pairs on. (Zen 4,
+ * 2026-11.) */
+enum { MOST_KEYS = 64, MOST_REGISTERS = 3, MOST_KEYS_PORTABLE = 16 };
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +84,7 @@ ALWAYS_INLINE void find_own_ranks(size_t nbytes, uint8_t *ranks, const __m512i *
 }
 
 ALWAYS_INLINE void rank_keys(size_t nbytes, uint8_t *ranks, const void *keys, uint32_t n, const struct sort_image *image, uint64_t bits) {
-    __m512i v[MOST_KEYS / 8];
+    __m512i v[MOST_REGISTERS];
     load_images(nbytes, v, keys, n, image, bits);
     if (n <= 64 / nbytes)
         find_own_ranks(nbytes, ranks, v, n, 1);
@@ -139,7 +138,7 @@ static void find_ranks_portable(uint8_t *ranks, const void *keys, uint32_t n, co
 static bool find_ranks(enum cpu_isa isa, uint8_t *ranks, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const uint64_t bits = sort_low_bits(args->hi_bit) & ~sort_low_bits(args->lo_bit);
 #if defined(__x86_64__)
-    if (isa == CPU_AVX512 && args->n <= MOST_KEYS) {
+    if (isa == CPU_AVX512 && args->n <= MOST_KEYS && args->n * key_nbytes <= MOST_REGISTERS * 64) {
         find_ranks_avx512(ranks, args->keys_in, (uint32_t)args->n, image, key_nbytes, bits);
         return true;
     }
@@ -150,42 +149,9 @@ static bool find_ranks(enum cpu_isa isa, uint8_t *ranks, const struct sort_args 
     return true;
 }
 
-/* ---- moves ------------------------------------------------------------------------------------------------------------------- */
-
-ALWAYS_INLINE void move_items(unsigned char *out, const unsigned char *in, const uint8_t *ranks, uint32_t n, size_t nbytes) {
-    for (uint32_t i = 0; i < n; i++) memcpy(out + ranks[i] * nbytes, in + i * nbytes, nbytes);
-}
-
-static void move_to_ranks(void *out, const void *in, const uint8_t *ranks, uint32_t n, size_t nbytes) {
-    unsigned char copy[MOST_KEYS * MOST_VALUE_NBYTES];
-    if (out == in) in = memcpy(copy, in, n * nbytes);
-    if (nbytes == 1)
-        move_items(out, in, ranks, n, 1);
-    else if (nbytes == 2)
-        move_items(out, in, ranks, n, 2);
-    else if (nbytes == 4)
-        move_items(out, in, ranks, n, 4);
-    else if (nbytes == 8)
-        move_items(out, in, ranks, n, 8);
-    else
-        move_items(out, in, ranks, n, nbytes);
-}
-
-static void number_by_ranks(void *out, const uint8_t *ranks, uint32_t n, size_t nbytes) {
-    uint32_t *const narrow = out;
-    uint64_t *const wide = out;
-    for (uint32_t i = 0; i < n && nbytes == sizeof *narrow; i++) narrow[ranks[i]] = i;
-    for (uint32_t i = 0; i < n && nbytes == sizeof *wide; i++) wide[ranks[i]] = i;
-}
-
 bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
-    const uint32_t n = (uint32_t)args->n;
     uint8_t ranks[MOST_KEYS];
-    if (args->value_nbytes > MOST_VALUE_NBYTES || !find_ranks(isa, ranks, args, image, key_nbytes)) return false;
-    if (args->keys_out != NULL) move_to_ranks(args->keys_out, args->keys_in, ranks, n, key_nbytes);
-    if (args->values_in != NULL)
-        move_to_ranks(args->values_out, args->values_in, ranks, n, args->value_nbytes);
-    else
-        number_by_ranks(args->values_out, ranks, n, args->value_nbytes);
+    if (args->value_nbytes > SORT_PLACED_VALUE_NBYTES || !find_ranks(isa, ranks, args, image, key_nbytes)) return false;
+    sort_place_all(args, key_nbytes, ranks, SORT_TO);
     return true;
 }

@@ -10,7 +10,7 @@
 
 /* Of a part: FEW different ones of MEDIAN_KEYS, or so many that SORT_FEW_VALUES values could show, seem few. More keys, where they are less
  * than a hundredth of the work, divide it more evenly: 2 % of the time of a sort. */
-enum { MEDIAN_KEYS = 15, MEDIAN_MORE_KEYS = 63, MEDIAN_MORE_ITEMS = 8192, MEDIAN_FEW = 10 };
+enum { MEDIAN_KEYS = 15, MEDIAN_MORE_KEYS = 63, MEDIAN_MORE_ITEMS = 8192, MEDIAN_FEW = 12 };
 /* Of all: the keys whose places are looked at, out of those that are searched for equal ones. */
 enum { SPREAD_KEYS = 128, SPREAD_MAX_KEYS = SORT_SAMPLE_MAX, SPREAD_EQUAL = 3, SPREAD_BITS = 8, SPREAD_RUN = 6, LINE_RUN = 12 };
 /* Pairs: as many if each key is there 16 times. Fewer pairs are not worth more than SPREAD_KEYS. */
