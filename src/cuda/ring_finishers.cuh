@@ -87,7 +87,7 @@ template <class P> struct RingFinisher : Ring<P> {
             typename P::Local local;
             barrier_wait(&s.counted[i], parity_of(k));
             const RingPlace place = place_of(k, c);
-            P::take(args, (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES), note_of(k, c), local, lane);
+            P::take(args, (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES), place, note_of(k, c), local, lane);
             barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, and its notes */
             barrier_wait(&s.ready[i], parity_of(k));
             P::finish(args, place, local, P::carry_add(s.prefix[i], s.chunk[i][c]), lane);

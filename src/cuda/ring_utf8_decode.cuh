@@ -1,37 +1,28 @@
 /* ring_utf8_decode.cuh: UTF-8 to UTF-32 and UTF-16 as a policy of the ring pass.
  *
- *   row        896 bytes: each lane looks at 32, and owns 28 of them; the next lane's window begins 28 bytes further on
+ *   row        896 bytes, of which each lane owns 28 (ring_utf8_windows.cuh)
  *   reducers   ends of sequences, a bit a byte (utf8_rules.cuh): their number is what is exchanged, the bits are left for the finisher
  *   finishers  windows into registers, so that the slot is free; quads at the ends, then units (utf8_quads.cuh); ASCII is put side by side
  *
- * The owned bytes of a window begin 3 bytes after it does, and it begins at a multiple of 4: so a tile owns the bytes from one before
- * its first to the one before its last. It needs 4 bytes before it and none after it. What is not text reads as zero: ASCII that nobody
- * owns.
- *
  * Strict conversion writes what replacement writes. The report says how much of that is before the first error; what lies behind it nobody
  * may look at. Cost: every byte in once, every unit out once. */
-#ifndef UPSWEEP_RING_UTF8_DECODE_CUH
-#define UPSWEEP_RING_UTF8_DECODE_CUH
+#ifndef UPSWEEP_CUDA_RING_UTF8_DECODE_CUH
+#define UPSWEEP_CUDA_RING_UTF8_DECODE_CUH
 
-#include "ring.cuh"
-#include "ring_utf8_found.cuh"
+#include "ring_utf8_windows.cuh"
 #include "utf8_quads.cuh"
-#include "utf8_stage.cuh"
 
 /* U: the units of the output. */
-template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof(typename U::Unit)> {
+template <class U> struct RingUtf8Decode : RingUtf8Windows<RingUtf8DecodeShape<sizeof(typename U::Unit)>> {
     typedef RingUtf8DecodeShape<sizeof(typename U::Unit)> Shape;
-    typedef Utf8Args Args;
-    typedef uint32_t Value; /* code units of a tile, or a wave */
-    typedef Add<uint32_t> Op;
-    typedef uint64_t Carry;
+    typedef RingUtf8Windows<Shape> Windows;
     typedef typename U::Unit Unit;
-    static constexpr unsigned ROWS = Shape::ROWS, SLOTS = Shape::SLOTS, QUADS = Shape::QUADS, NOTE_WORDS = 2 * ROWS, SIDE_NBYTES = 0;
-    static constexpr unsigned ROW_NBYTES = 32 * QUADS_OWNED, CHUNK_NBYTES = ROWS * ROW_NBYTES;
-    static constexpr unsigned HALO_NBYTES = 128; /* 4 are needed; a line leaves all lines where they are */
-    static constexpr unsigned LATE_NBYTES = 1, WORK_NBYTES = QUADS * 4;
+    using typename Windows::Args, typename Windows::Value, typename Windows::Carry;
+    using Windows::is_all_text, Windows::load_window, Windows::text_bits, Windows::window_at, Windows::find_bad;
+    static constexpr unsigned ROWS = Shape::ROWS, ROW_NBYTES = Windows::ROW_NBYTES, CHUNK_NBYTES = Windows::CHUNK_NBYTES;
+    static constexpr unsigned QUADS = Shape::QUADS, WORK_NBYTES = QUADS * 4;
     static constexpr unsigned LINE = 32; /* units: where a warp's stores are aligned to */
-    static constexpr bool TAKES = true, LEAVES = true;
+    static constexpr bool TAKES = true;
     static_assert(ROWS <= 2, "two counts in a register");
     static_assert(QUADS >= ROW_NBYTES + LINE && QUADS % 4 == 0, "a row of ASCII fits, wherever in a line it begins");
     static_assert(2 * QUADS >= CHUNK_NBYTES + LINE, "halves of quads always fit");
@@ -53,42 +44,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     /* In unowned bits of a note: what the finisher should know about the chunk. */
     enum : uint32_t { NOT_PLAIN = 1, HAS_3 = 2, HAS_4 = 4, HAS_BAD = 1u << 31 };
 
-    static __device__ Carry carry_in(const Args &args) {
-        ring_utf8_begin(args);
-        return 0;
-    }
-    static __device__ Carry carry_add(Carry carry, Value v) { return carry + v; }
-    static __device__ void end(const Args &args, Carry carry) { args.tally->needed = carry; }
-    static __device__ void pad(const Args &, unsigned char *slot, unsigned from, unsigned to, int lane) {
-        for (unsigned i = from + (unsigned)lane; i < to; i += 32) slot[i] = 0;
-    }
-
     /* ---- reducers ---- */
-
-    static __device__ __forceinline__ bool is_all_text(RingPlace place) {
-        const TextSpan &span = ring_utf8_found().span;
-        return place.first > span.first && place.first + CHUNK_NBYTES <= span.end + 1;
-    }
-
-    static __device__ __forceinline__ uint64_t window_at(RingPlace place, unsigned r, int lane) {
-        return place.first + r * ROW_NBYTES + (unsigned)lane * QUADS_OWNED - 4;
-    }
-
-    /* The owned bits of a window that lie within the text. */
-    static __device__ __noinline__ uint32_t text_bits(uint64_t at) { return QUADS_OWNED_BITS & window_bits(at, ring_utf8_found().span); }
-
-    static __device__ __forceinline__ void load_window(uint32_t (&w)[8], const unsigned char *chunk, unsigned r, int lane) {
-        const uint32_t *const from = (const uint32_t *)(chunk + r * ROW_NBYTES + (unsigned)lane * QUADS_OWNED - 4);
-#pragma unroll
-        for (int i = 0; i < 8; i++) w[i] = from[i];
-    }
-
-    /* Where the first ill-formed sequence of a row begins. Not asked once one has been found in an earlier chunk. */
-    static __device__ __noinline__ void find_first(uint32_t bad, uint32_t bad_2, uint32_t bad_3, uint64_t at) {
-        const uint32_t first = bad & (0 - bad);
-        const uint64_t begins = at + (uint64_t)__ffs((int)bad) - 1 - ((first & bad_2) != 0) - ((first & bad_3) != 0);
-        if (bad != 0) atomicMin(&ring_utf8_found().error_at, begins);
-    }
 
     /* The ends in all rows of a chunk, and what its finisher should know about them. */
     static __device__ __forceinline__ uint32_t find_chunk_ends(const uint32_t (&w)[ROWS][8], Utf8Ends (&ends)[ROWS]) {
@@ -114,22 +70,6 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         return flags;
     }
 
-    /* Takes down the ill-formed sequences of a chunk for the report. */
-    static __device__ __forceinline__ void find_bad(const Utf8Ends (&ends)[ROWS], const uint32_t (&bad)[ROWS], RingPlace place, int lane) {
-        RingUtf8Found &found = ring_utf8_found();
-        uint32_t sums = 0; /* sequences and, 16 bits higher, their bytes after the first */
-        const bool first = *(volatile unsigned long long *)&found.error_at >= place.first;
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) {
-            sums += (uint32_t)__popc(bad[r]) + ((uint32_t)(__popc(bad[r] & ends[r].bad_2) + __popc(bad[r] & ends[r].bad_3)) << 16);
-            if (first) find_first(bad[r], ends[r].bad_2, ends[r].bad_3, window_at(place, r, lane));
-        }
-        sums = __reduce_add_sync(ALL_LANES, sums);
-        if (lane != 0) return;
-        atomicAdd(&found.bad_sequences, sums & 0xFFFF);
-        atomicAdd(&found.bad_units, (sums & 0xFFFF) + (sums >> 16));
-    }
-
     /* All rows at once: operations on one fill the gaps of the other. */
     static __device__ __forceinline__ Value reduce(const Args &args, const uint4 *chunk, RingPlace place, uint32_t *note, int lane) {
         const bool all_text = is_all_text(place);
@@ -137,7 +77,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             load_window(w[r], (const unsigned char *)chunk, r, lane);
-            units[r] = owned[r] = all_text ? QUADS_OWNED_BITS : text_bits(window_at(place, r, lane));
+            units[r] = owned[r] = all_text ? WINDOW_OWNED_BITS : text_bits(window_at(place, r, lane));
             any |= (w[r][0] | w[r][1] | w[r][2]) | (w[r][3] | w[r][4] | w[r][5]) | (w[r][6] | w[r][7]);
         }
         if (__any_sync(ALL_LANES, (any & 0x80808080u) != 0)) {
@@ -169,7 +109,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
 
     /* ---- finishers ---- */
 
-    static __device__ __forceinline__ void take(const Args &, const uint4 *chunk, const uint32_t *note, Local &local, int lane) {
+    static __device__ __forceinline__ void take(const Args &, const uint4 *chunk, RingPlace, const uint32_t *note, Local &local, int lane) {
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             load_window(local.window[r], (const unsigned char *)chunk, r, lane);
@@ -206,7 +146,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
     /* Strict: the unit that a row's first ill-formed sequence becomes. before: units before this lane's window. */
     static __device__ __noinline__ void find_cut(uint32_t units, uint32_t bad, uint64_t before) {
         unsigned long long *const found = &ring_utf8_found().error_units;
-        const uint64_t at = before + (uint64_t)__popc(units & QUADS_OWNED_BITS & ((bad & (0 - bad)) - 1));
+        const uint64_t at = before + (uint64_t)__popc(units & WINDOW_OWNED_BITS & ((bad & (0 - bad)) - 1));
         if (bad != 0 && at < *(volatile unsigned long long *)found) atomicMin(found, at);
     }
 
@@ -277,14 +217,14 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         unsigned char *const text = s_work + LINE; /* what is before it may be read */
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
-            uint32_t *const to = (uint32_t *)(text + r * ROW_NBYTES + (unsigned)lane * QUADS_OWNED);
+            uint32_t *const to = (uint32_t *)(text + r * ROW_NBYTES + (unsigned)lane * WINDOW_OWNED);
 #pragma unroll
             for (int i = 0; i < 7; i++) to[i] = local.window[r][i];
             if (lane == 31 && r + 1 == ROWS) to[7] = local.window[r][7];
         }
         __syncwarp(); /* all words are there */
         AsciiRun<CHUNK_NBYTES> ascii;
-        ascii.load(text + QUADS_BEFORE, lines.begin, lane);
+        ascii.load(text + WINDOW_BEFORE, lines.begin, lane);
         __syncwarp(); /* they have been read */
         ascii.template store<U>(lines.line, lines.begin, min(lines.begin + CHUNK_NBYTES, lines.limit), args.swap, lane);
     }
@@ -294,7 +234,7 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         uint32_t packed = 0; /* units of this lane's windows, 16 bits a row */
         local.prefix = prefix;
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++) packed |= (uint32_t)__popc(local.units[r] & QUADS_OWNED_BITS) << 16 * r;
+        for (unsigned r = 0; r < ROWS; r++) packed |= (uint32_t)__popc(local.units[r] & WINDOW_OWNED_BITS) << 16 * r;
         if (!(local.flags & NOT_PLAIN)) {
             widen(args, local, lines, place.s_work, lane);
             return;
@@ -308,16 +248,13 @@ template <class U> struct RingUtf8Decode : RingPlain, RingUtf8DecodeShape<sizeof
         else
             convert(args, local, lines, quads, before, rows, lane);
     }
-
-    static __device__ void leave(const Args &args) { ring_utf8_leave(args); }
 };
 
 /* ---- launch ------------------------------------------------------------------------------------------------------------------ */
 
-/* Cleaning, a map, and measuring are left to others. */
+/* Cleaning too. A map, and measuring, are left to others. */
 static inline bool ring_utf8_decode_suits(const struct cuda_queue *queue, const struct utf8_args *a) {
-    return a->from == UPSWEEP_UTF8 && a->to != UPSWEEP_UTF8 && a->out != NULL && a->map == NULL &&
-           should_run_ring(queue, a->n, RING_UTF8_DECODE_MIN_NBYTES);
+    return a->from == UPSWEEP_UTF8 && a->out != NULL && a->map == NULL && should_run_ring(queue, a->n, RING_UTF8_DECODE_MIN_NBYTES);
 }
 
 static cudaError_t launch_ring_utf8_decode(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {

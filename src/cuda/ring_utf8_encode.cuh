@@ -373,7 +373,8 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static __device__ __forceinline__ void store(const Args &args, Queue &queue, Carry prefix, int lane) {
         const uint32_t entry = queue.entry(queue.oldest), nbytes = entry & 0xFFFF;
         if (!(prefix & UTF8_CUT) && prefix < args.capacity)
-            store_shifted(args.out + prefix, queue.memory + (entry >> 16), min((uint64_t)nbytes, args.capacity - (uint64_t)prefix), lane);
+            store_shifted(args.out + prefix, queue.memory + (entry >> 16), 0, min((uint64_t)nbytes, args.capacity - (uint64_t)prefix),
+                          lane);
         queue.pop();
         __syncwarp(); /* the bytes have been read */
     }

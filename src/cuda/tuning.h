@@ -151,6 +151,12 @@ template <> struct RingUtf8DecodeShape<2> {
     static constexpr unsigned REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 5, SLOTS = 4, QUADS = 1216;
 };
 
+/* Cleaning: rows of 896 bytes, too. What counts is how many bytes are under way: in slots, and in finishers' own memory (2^28 bytes of
+ * ASCII, H200: 4 slots 163 us, 5 149). */
+struct RingUtf8CleanShape {
+    static constexpr unsigned REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 6, SLOTS = 5;
+};
+
 /* Bytes of input from which on the ring pass is the faster one, by the size of an element (graph replays; three sizes between powers of
  * two). */
 static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
@@ -174,7 +180,7 @@ static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool waits) {
     return unit_nbytes == 2 && waits ? 33ull << 18 : 33ull << 17;
 }
 enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
-/* Text: unless tiles of Utf8ShortShape run at once, on an H200 up to 3.6 MiB to decode, 2 MiB to encode. */
+/* Text: unless tiles of Utf8ShortShape run at once, on an H200 up to 3.6 MiB to decode, 3 to clean, 2 to encode. */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
 static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 6ull) << 19; }
 

@@ -5,6 +5,7 @@
 #include "lookback_utf8_clean.cuh"
 #include "lookback_utf8_decode.cuh"
 #include "lookback_utf8_encode.cuh"
+#include "ring_utf8_clean.cuh"
 #include "ring_utf8_decode.cuh"
 #include "ring_utf8_encode.cuh"
 #include "small.cuh"
@@ -74,10 +75,12 @@ template <int UNIT> static cudaError_t run_decode(const struct cuda_queue *queue
     return run_lookback<Long>(queue, args, nitems);
 }
 
-static cudaError_t run_clean(const struct cuda_queue *queue, const Utf8Args &args) {
+static cudaError_t run_clean(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {
     typedef LookbackUtf8Clean<Utf8ShortShape> Short;
     typedef LookbackUtf8Clean<Utf8DecodeShape> Long;
-    return is_short<Short>(queue, args.n) ? run_short<Short>(queue, args, args.n) : run_lookback<Long>(queue, args, args.n);
+    if (is_short<Short>(queue, args.n)) return run_short<Short>(queue, args, args.n);
+    if (ring_utf8_decode_suits(queue, a)) return launch_ring<RingUtf8Clean>(queue, args, a->in, a->n);
+    return run_lookback<Long>(queue, args, args.n);
 }
 
 static cudaError_t launch_utf8(const struct cuda_queue *queue, const struct utf8_args *a) {
@@ -85,7 +88,7 @@ static cudaError_t launch_utf8(const struct cuda_queue *queue, const struct utf8
     if (a->from == UPSWEEP_UTF32) return run_encode<4>(queue, args, a);
     if (a->from != UPSWEEP_UTF8) return run_encode<2>(queue, args, a);
     if (a->out == NULL) return launch_utf8_count(queue, args);
-    if (a->to == UPSWEEP_UTF8) return run_clean(queue, args);
+    if (a->to == UPSWEEP_UTF8) return run_clean(queue, args, a);
     return a->to == UPSWEEP_UTF32 ? run_decode<4>(queue, args, a) : run_decode<2>(queue, args, a);
 }
 

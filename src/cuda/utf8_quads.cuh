@@ -19,10 +19,6 @@
 #include "block.cuh"
 #include "utf8_rules.cuh"
 
-/* A lane's window has 32 bytes, of which it owns those that have three before them and one after them. */
-enum { QUADS_BEFORE = 3, QUADS_OWNED = 28 };
-#define QUADS_OWNED_BITS 0x7FFFFFF8u
-
 #define QUAD_FFFD 0xBDBFEF00u /* EF BF BD */
 
 /* How long the sequences of some quads are at most: decides how they are decoded. */
@@ -160,7 +156,7 @@ static __device__ __forceinline__ void stage_quads(uint32_t *to, const uint32_t 
     const uint32_t one = opaque_one();
     unsigned at = shared_address(to);
 #pragma unroll
-    for (int i = QUADS_BEFORE; i < QUADS_BEFORE + QUADS_OWNED; i += 7) {
+    for (int i = WINDOW_BEFORE; i < WINDOW_BEFORE + WINDOW_OWNED; i += 7) {
         uint32_t quad[7];
 #pragma unroll
         for (int j = 0; j < 7; j++) quad[j] = window_quad(w, i + j);
@@ -181,7 +177,7 @@ static __device__ __forceinline__ void stage_halves(uint16_t *to, const uint32_t
     const uint32_t one = opaque_one();
     unsigned at = shared_address(to);
 #pragma unroll
-    for (int i = QUADS_BEFORE; i < QUADS_BEFORE + QUADS_OWNED; i++) {
+    for (int i = WINDOW_BEFORE; i < WINDOW_BEFORE + WINDOW_OWNED; i++) {
         const int k = i / 4, o = i % 4;
         const uint32_t half = o == 0 ? __byte_perm(w[k - 1], w[k], 0x4443) : w[k] >> 8 * (o - 1);
         if (!(ends & 1u << i)) continue;

@@ -17,6 +17,10 @@
 
 enum { UTF8_WINDOW_NBYTES = 32, UTF8_WINDOW_WORDS = 8 };
 
+/* Of a window a lane owns those bytes that have three before them and one after them: so it can tell which of them end sequences. */
+enum { WINDOW_BEFORE = 3, WINDOW_OWNED = 28 };
+#define WINDOW_OWNED_BITS 0x7FFFFFF8u
+
 /* 1, which the compiler does not know: CTAs are one-dimensional. */
 static __device__ __forceinline__ uint32_t opaque_one() {
     uint32_t one;

@@ -28,14 +28,18 @@ static __device__ __forceinline__ void store_shifted_vectors(uint4 *line, const 
         __stcs(to, shifted<FIRST>(from[-1], from[0], shift));
 }
 
-/* By all lanes: nbytes from a stage, aligned to 16, with 16 bytes before it that may be read, to dst. */
-static __device__ __forceinline__ void store_shifted(unsigned char *dst, const unsigned char *s_stage, uint32_t nbytes, int lane) {
+/* By all lanes: nbytes to dst from a stage, aligned to 16, of which the first s_skew bytes, less than 16, are left out; the 16 bytes before
+ * it may be read. */
+static __device__ __forceinline__ void store_shifted(unsigned char *dst, const unsigned char *s_stage, uint32_t s_skew, uint32_t nbytes,
+                                                     int lane) {
     const uint32_t skew = (uint32_t)((uintptr_t)dst % 16), end = skew + nbytes;
     unsigned char *const line = dst - skew;
     const uint32_t first = (skew + 15) / 16, last = max(end / 16, first), mine = first + (uint32_t)lane;
-    const unsigned shift = (16 - skew) % 4 * 8;
-    const uint4 *const from = (const uint4 *)s_stage;
-    switch ((16 - skew) / 4) {
+    /* Vector i of the output begins so many bytes, 1 to 16, after the one before from[i]. */
+    const uint32_t past = s_skew > skew ? s_skew - skew : 16 + s_skew - skew;
+    const uint4 *const from = (const uint4 *)s_stage + (s_skew > skew ? 1 : 0);
+    const unsigned shift = past % 4 * 8;
+    switch (past / 4) {
     case 4:
         store_shifted_vectors<4>((uint4 *)line, from, mine, last, 0);
         break;
@@ -53,7 +57,7 @@ static __device__ __forceinline__ void store_shifted(unsigned char *dst, const u
     }
     /* What is no whole vector, at either end. */
     const uint32_t odd = lane < 16 ? (uint32_t)lane : last * 16 + (uint32_t)lane - 16;
-    if (odd >= skew && odd < end && (lane >= 16 || odd < first * 16)) line[odd] = s_stage[(int)odd - (int)skew];
+    if (odd >= skew && odd < end && (lane >= 16 || odd < first * 16)) line[odd] = s_stage[(int)(odd + s_skew) - (int)skew];
 }
 
 #endif

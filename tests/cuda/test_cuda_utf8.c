@@ -16,7 +16,9 @@ static const uint64_t lengths[] = {1003, 20011, TEXT_N};
 static const struct conversion conversions[] = {
     {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF32, .options.skip_bom = 1},
     {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF16BE, .options = {.on_error = UPSWEEP_STRICT, .more = 1}},
+    {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF8, .options = {.skip_bom = 1, .more = 1}},
     {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF8, .options.on_error = UPSWEEP_REMOVE},
+    {.from = UPSWEEP_UTF8, .to = UPSWEEP_UTF8, .options.on_error = UPSWEEP_STRICT},
     {.from = UPSWEEP_UTF16LE, .to = UPSWEEP_UTF8, .options.more = 1},
     {.from = UPSWEEP_UTF32, .to = UPSWEEP_UTF8, .options.on_error = UPSWEEP_STRICT},
 };
