@@ -87,8 +87,8 @@ static void test_merged_sizes(void) {
     }
 }
 
-/* Pairs of wide keys that differ in all their bits, or but for one key in few, more than have room beside a place; and such that only the
- * greatest two agree where there is room, and are not in order. */
+/* Pairs of wide keys that differ in all their bits, or but for one key in few, more than have room beside a place; such that only the
+ * greatest two agree where there is room, and are not in order; and such of which only the last is not. */
 static void test_tagged_pairs(void) {
     static const upsweep_type types[] = {UPSWEEP_U64, UPSWEEP_F64, UPSWEEP_I64};
     static const enum distribution distributions[] = {SKEWED, OUTLIER, FEW_DISTINCT, REPEATS};
@@ -99,6 +99,10 @@ static void test_tagged_pairs(void) {
         keys[n / 3] = INT64_MAX;
         keys[n / 2] = INT64_MAX - 1;
         check_sort(&c, keys, "two alike");
+        free(keys);
+        keys = make_keys(c.type, SORTED, n);
+        keys[n - 1] = keys[n / 2];
+        check_sort(&c, keys, "in order but for the last");
         free(keys);
     }
 }

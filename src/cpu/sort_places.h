@@ -15,7 +15,7 @@ enum sort_direction { SORT_FROM, SORT_TO };
 
 ALWAYS_INLINE void sort_place_items(unsigned char *out, const unsigned char *in, const uint8_t *places, uint32_t n, size_t nbytes,
                                     enum sort_direction direction) {
-    for (size_t i = 0; i < n; i++) {
+    UNROLLED for (size_t i = 0; i < n; i++) {
         const size_t to = direction == SORT_TO ? places[i] : i, from = direction == SORT_TO ? i : places[i];
         memcpy(out + to * nbytes, in + from * nbytes, nbytes);
     }

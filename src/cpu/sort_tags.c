@@ -94,6 +94,16 @@ static bool are_ties_in_order(const struct tagged *t, uint32_t n) {
     return true;
 }
 
+/* Of keys in no order this ends at once. */
+static bool are_in_order(const uint64_t *images, uint32_t n) {
+    for (uint32_t i = 0; i + 1 < n; i += LANES) {
+        const __mmask8 lanes = lanes_of(n - 1 - i);
+        const __m512i v = _mm512_load_si512(images + i), next = _mm512_maskz_loadu_epi64(lanes, images + i + 1);
+        if (_mm512_mask_cmpgt_epu64_mask(lanes, v, next) != 0) return false;
+    }
+    return true;
+}
+
 static void sort_by_both_halves(struct tagged *t, uint32_t n) {
     uint64_t images[SORT_PLACES];
     uint8_t places[SORT_PLACES];
@@ -111,8 +121,12 @@ bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct s
     if (isa < CPU_AVX512 || args->n < 2 || args->n > SORT_PLACES || args->value_nbytes > SORT_PLACED_VALUE_NBYTES) return false;
     const uint64_t differ = find_images_of(t.images, args, image, key_nbytes);
     const uint32_t shift = differ == 0 ? 0 : 64 - sort_bit_top(differ);
-    sort_tags(&t, n, shift, PLACE_BITS);
-    if (differ << shift << (64 - PLACE_BITS) != 0 && !are_ties_in_order(&t, n)) sort_by_both_halves(&t, n);
+    if (are_in_order(t.images, n)) {
+        for (uint32_t i = 0; i < n; i++) t.places[i] = (uint8_t)i;
+    } else {
+        sort_tags(&t, n, shift, PLACE_BITS);
+        if (differ << shift << (64 - PLACE_BITS) != 0 && !are_ties_in_order(&t, n)) sort_by_both_halves(&t, n);
+    }
     sort_place_all(args, key_nbytes, t.places, SORT_FROM);
     return true;
 }
