@@ -98,11 +98,13 @@ template <typename IMAGE> struct value_range {
 
 /* ---- a bucket ---------------------------------------------------------------------------------------------------------------- */
 
-/* Bins of a bucket that has digits `first` to `end` of others: those, only finer. No key is beyond the range. */
+/* Bins of a bucket, equally wide in value. No key is beyond their range. */
 template <typename IMAGE> struct value_bins {
     typedef typename whole_bits<IMAGE>::value value;
     value low, scale;
 
+    __device__ __forceinline__ value_bins(value low_, value width, uint32_t nbins) : low(low_), scale((value)(nbins - 1) / width) {}
+    /* Of digits `first` to `end` of others: those, only finer. */
     __device__ __forceinline__ value_bins(const struct value_digits<IMAGE> &digits, uint32_t first, uint32_t end, uint32_t nbins) {
         const value before = digits.shift - whole_bits<IMAGE>::ONE; /* of the value 0 */
         low = ((value)first - (value)0.5 - before) / digits.scale;
@@ -114,18 +116,24 @@ template <typename IMAGE> struct value_bins {
     }
 };
 
-/* As sort_bucket(), of keys alone, which have digits `first` to `end` of others. False: its bins are not for this; it lies as it was, and
- * nothing is written. All threads call it. */
-template <typename KEY, typename SHAPE>
-static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_job &job, uint32_t start, uint32_t n,
-                                                            const struct value_digits<KEY> &digits, uint32_t first_digit,
-                                                            uint32_t end_digit, unsigned char *s_memory, struct bucket_desk<KEY> &s) {
+/* As sort_bucket(), of keys alone, by the bins that get_bins() makes. False: these are not for it; it lies as it was, and nothing is
+ * written. KEYS: of any sign. All threads call it. */
+template <typename KEY, typename SHAPE, bool KEYS = false, typename BINS>
+static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_job &job, const struct found_bucket<KEY> &found,
+                                                            const BINS &get_bins, unsigned char *s_memory, struct bucket_desk<KEY> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS, TOGETHER = SHAPE::TOGETHER;
+    const uint32_t n = found.n;
     uint32_t *s_bins = (uint32_t *)s_memory, binned[ROWS]; /* of each key its bin, and below it its rank there */
     KEY *s_slots = (KEY *)(s_memory + SHAPE::BINS_NBYTES), images[ROWS];
     const struct bucket_rows<SHAPE> rows(n);
-    get_items(images, rows, job, (const KEY *)job.tmp, start);
-    const struct value_bins<KEY> bins(digits, first_digit, end_digit, SHAPE::BINS); /* while the keys are on their way */
+    get_items(images, rows, job, found.src, found.from);
+    const struct value_bins<KEY> bins = get_bins(); /* while the keys are on their way */
+    if constexpr (KEYS) {
+        const struct key_order<KEY> order(job);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) images[row] = order.image(images[row]);
+        s.add_before(items_before(job, found));
+    }
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all keys are in registers, so that the bucket may be overwritten */
 #pragma unroll
@@ -138,7 +146,7 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
 
     const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums) > WINDOW_HALO); /* also: all starts */
 
-    KEY *out = (KEY *)job.out + start;
+    KEY *out = (KEY *)job.out + (KEYS ? s.start(SHAPE::WARPS) : found.start);
     const uint32_t skew = (uint32_t)((uintptr_t)out / sizeof(KEY)) % WINDOW_LANE_KEYS, first = WINDOW_HALO + skew;
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);

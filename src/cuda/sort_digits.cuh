@@ -50,7 +50,6 @@ struct value_slots {
     uint32_t ncoarse, coarse_tiles; /* of two partitions: coarse buckets; tiles of each, at most; */
     uint32_t coarse_items;          /* their part of the output, which all but the last have; */
     uint32_t aside_items, aside;    /* room beside it, and where in the area */
-    uint32_t first;                 /* slot that becomes a bucket: those next to zero take longest */
     float share;                    /* of all keys that have a number */
     double scale, shift;            /* the map */
 };

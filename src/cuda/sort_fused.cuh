@@ -174,16 +174,18 @@ static __device__ __forceinline__ void find_bounds(const struct split_job &job, 
     found->bits = min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1);
 }
 
-/* Bucket number `number` of those by value, from `start` to `end`. False: it is not for this. */
+/* Bucket number `number` of those by value. False: it is not for this. */
 template <typename KEY, typename SHAPE>
-static __device__ __forceinline__ bool sort_value_bucket(const struct split_job &job, uint32_t number, uint32_t start, uint32_t end,
-                                                         unsigned char *s_memory, struct bucket_desk<KEY> &s) {
+static __device__ __forceinline__ bool sort_value_bucket(const struct split_job &job, uint32_t number,
+                                                         const struct found_bucket<KEY> &found, unsigned char *s_memory,
+                                                         struct bucket_desk<KEY> &s) {
     typedef typename whole_bits<KEY>::value value;
     const struct value_buckets &plan = job.header->cells.by_value;
     const uint32_t first = plan.first[number], last = plan.first[number + 1] - 1;
     if (first == 0 || last == plan.ndigits - 1) return false;
     const struct value_digits<KEY> digits = { 0, 0, (value)plan.scale, (value)plan.shift };
-    return sort_bucket_by_value<KEY, SHAPE>(job, start, end - start, digits, first, last + 1, s_memory, s);
+    return sort_bucket_by_value<KEY, SHAPE>(
+        job, found, [&] { return value_bins<KEY>(digits, first, last + 1, SHAPE::BINS); }, s_memory, s);
 }
 
 /* One CTA a bucket; those that a sample has made may be more, so that a CTA goes on to others. VALUES: they may be by value. */
@@ -198,14 +200,14 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
     for (uint32_t number = blockIdx.x; !nbuckets || number < nbuckets; number += gridDim.x) {
         const uint32_t start = nsampled ? job.header->sampled.start[number] : job.header->start[number];
         const uint32_t end = nsampled ? job.header->sampled.end[number] & ~BUCKET_IS_CLOSED : job.header->start[number + 1];
+        struct found_bucket<ITEM> found = {
+            (const ITEM *)job.tmp, start, end - start, start, false, job.fine_bits, false, 0
+        };
         bool sorted = start >= end;
         if constexpr (VALUES) {
-            if (!sorted && nby_value) sorted = sort_value_bucket<KEY, SHAPE>(job, number, start, end, s_memory, s_desk);
+            if (!sorted && nby_value) sorted = sort_value_bucket<KEY, SHAPE>(job, number, found, s_memory, s_desk);
         }
         if (!sorted) {
-            struct found_bucket<ITEM> found = {
-                (const ITEM *)job.tmp, start, end - start, start, false, job.fine_bits, false, 0
-            };
             if (nbuckets)
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);
             else if (job.cell_keys)

@@ -4,7 +4,7 @@
  *                at more, by their numbers, while keys are moved, as with integers
  *     numbers    0 ... around the range of the sample and a little more; a key that is beyond gives the attempt up
  *     scale      a power of two, if there are numbers enough: then no bucket but those next to zero reaches over the end of an octave,
- *                and its keys fill all bins of it (sort_bucket.cuh)
+ *                and its keys fill all bins of it (sort_bucket.cuh); those next to zero have bins by value (sort_by_value.cuh)
  *
  * Keys are moved as they are; a bucket makes them images, of which nearly all have keys of one sign. If the attempt is given up, the cells
  * (sort_cells.cuh) are next. Cost: as sort_value_tiles.cuh, and one launch for the sample.  Source: as sort_by_value.cuh, and
@@ -18,7 +18,6 @@
 #define VALUE_SLOTS_LOAD    32         /* neighbouring bytes of keys that each thread samples */
 #define VALUE_SLOTS_PARTS   64         /* of the range, in which they are counted */
 #define VALUE_SLOTS_BEYOND  512        /* a part of the range on either side where there may be keys, too */
-#define VALUE_SLOTS_FAR     4          /* buckets among which those next to zero are */
 #define VALUE_SLOTS_NOWHERE 0x7fff0000 /* the size of a slot that is not there */
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
@@ -128,7 +127,6 @@ static __device__ bool plan_value_slots(struct value_slots *plan, const struct s
     plan->share = (float)(mean / n);
     plan->scale = (KEY)job.flip >> (sizeof(KEY) * 8 - 1) ? (double)scale : -(double)scale;
     plan->shift = (double)shift;
-    plan->first = (uint32_t)min(max(before - 1, 0.0), nnumbers - 1); /* beside zero */
     return plan->items >= mean + 7 * sqrt(mean) + 8;
 }
 
@@ -184,8 +182,10 @@ template <typename KEY> static __device__ __forceinline__ KEY bound_of(const str
         return top;
 }
 
+/* nsorted: as in bucket_list::find(). */
 template <typename KEY>
-static __device__ __forceinline__ struct found_bucket<KEY> find_value_bucket(const struct split_job &job, uint32_t number) {
+static __device__ __forceinline__ struct found_bucket<KEY> find_value_bucket(const struct split_job &job, uint32_t number,
+                                                                             uint32_t nsorted) {
     const KEY least = bound_of<KEY>(job, number), most = bound_of<KEY>(job, number + 1) - 1;
     const uint32_t bits = (uint32_t)(sizeof(KEY) == 8 ? __clzll((long long)(most - least)) : __clz((int)(most - least)));
     const bool signs = (least ^ most) >> (sizeof(KEY) * 8 - 1); /* of both, and so far */
@@ -195,6 +195,7 @@ static __device__ __forceinline__ struct found_bucket<KEY> find_value_bucket(con
     found.in_slot = found.bounded = found.keys = true;
     found.bits = signs ? 0 : min(bits, (uint32_t)sizeof(KEY) * 8 - 1);
     found.least = least;
+    if (number + nsorted < job.header->by_value.nnumbers) found.ahead = nsorted * job.header->by_value.items;
     return found;
 }
 
@@ -204,24 +205,31 @@ static __device__ __forceinline__ bool is_far(const struct found_bucket<KEY> &fo
     return found.bits < (sizeof(KEY) == 8 ? 11 : 8);
 }
 
-/* The buckets. The first CTAs take those next to zero, which take longest. */
+/* Sorts such a bucket: by value, as keys are spread evenly in it, too. False: its bins are not for this. It is called, or it would have its
+ * registers from the other buckets. */
+template <typename KEY, typename SHAPE>
+static __device__ __noinline__ bool sort_far_bucket(const struct split_job &job, uint32_t number, unsigned char *s_memory,
+                                                    struct bucket_desk<KEY> &s) {
+    const struct found_bucket<KEY> found = find_value_bucket<KEY>(job, number, 0);
+    typedef typename whole_bits<KEY>::value value;
+    const auto get_bins = [&] {
+        return value_bins<KEY>(value_of(found.least), (value)(1 / fabs(job.header->by_value.scale)), SHAPE::BINS);
+    };
+    return sort_bucket_by_value<KEY, SHAPE, true>(job, found, get_bins, s_memory, s);
+}
+
+/* The buckets. */
 template <typename KEY, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) sort_value_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<KEY> s_desk;
     wait_for_predecessor();
     if (job.header->by_value.state != VALUES_OPEN) return;
-    const uint32_t nnumbers = job.header->by_value.nnumbers, first = job.header->by_value.first;
-    if (blockIdx.x < VALUE_SLOTS_FAR) {
-        const struct found_bucket<KEY> found = find_value_bucket<KEY>(job, (blockIdx.x + first) % nnumbers);
-        if (found.n > 0 && is_far(found)) sort_bucket_stably<KEY, KEY, SHAPE>(job, found, s_memory, s_desk);
-        return;
-    }
-    for (uint32_t i = blockIdx.x - VALUE_SLOTS_FAR; i < nnumbers; i += gridDim.x - VALUE_SLOTS_FAR) {
-        const uint32_t number = i < nnumbers - first ? i + first : i + first - nnumbers;
-        const struct found_bucket<KEY> found = find_value_bucket<KEY>(job, number);
-        const bool sorted =
-            found.n == 0 || (i < VALUE_SLOTS_FAR && is_far(found)) || sort_bucket<KEY, KEY, SHAPE, true>(job, found, s_memory, s_desk);
+    const uint32_t nnumbers = job.header->by_value.nnumbers;
+    for (uint32_t number = blockIdx.x; number < nnumbers; number += gridDim.x) {
+        const struct found_bucket<KEY> found = find_value_bucket<KEY>(job, number, job.nsms * SHAPE::CTAS_PER_SM);
+        const bool sorted = found.n == 0 || (is_far(found) ? sort_far_bucket<KEY, SHAPE>(job, number, s_memory, s_desk)
+                                                           : sort_bucket<KEY, KEY, SHAPE, true>(job, found, s_memory, s_desk));
         if (!sorted && threadIdx.x == 0) job.header->cursor[atomicAdd(&job.header->nleft, 1)] = number;
         __syncthreads(); /* nobody needs the shared memory any more */
     }
@@ -236,7 +244,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     wait_for_predecessor();
     if (job.header->by_value.state != VALUES_OPEN) return;
     for (uint32_t i = blockIdx.x; i < job.header->nleft; i += gridDim.x) {
-        sort_bucket_stably<KEY, KEY, SHAPE>(job, find_value_bucket<KEY>(job, job.header->cursor[i]), s_memory, s_desk);
+        sort_bucket_stably<KEY, KEY, SHAPE>(job, find_value_bucket<KEY>(job, job.header->cursor[i], 0), s_memory, s_desk);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

@@ -42,7 +42,7 @@ template <typename KEY, slots_step STEP> static cudaError_t launch_value_step(co
 /* As many CTAs as there are buckets, if these are as large as can be, and some to spare. */
 template <typename KEY, typename SHAPE>
 static cudaError_t launch_value_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t most = job->n / job->value_keys, nctas = most + most / 16 + VALUE_SLOTS_FAR + 1;
+    const uint32_t most = job->n / job->value_keys, nctas = most + most / 16 + 5;
     const cudaError_t error = launch_next(queue, sort_value_buckets<KEY, SHAPE>, nctas, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
     if (error != cudaSuccess) return error;
     return launch_next(queue, sort_value_buckets_left<KEY, SHAPE>, (uint32_t)queue->nsms * SHAPE::STABLE_CTAS_PER_SM, SHAPE::THREADS,

@@ -72,6 +72,10 @@ static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64
         return float_bits(i == 1234567 ? (double)NAN : draw_proportion(), nbits);
     case WHOLE:
         return float_bits((double)rng_below(&rng, 1000), nbits);
+    case SETTLED: {
+        const double x = 10 * draw_proportion() - 5;
+        return float_bits(fabs(x) < 1e-3 ? copysign(1e-15 * (double)rng_below(&rng, 50), x) : x, nbits);
+    }
     case PEAK:
         return float_bits(rng_below(&rng, 1000) ? draw_proportion() : 0.5, nbits);
     default:

@@ -40,6 +40,7 @@ enum distribution {
     LONE,                   /* in [0, 1), but for one NaN */
     WHOLE,                  /* a thousand whole numbers */
     PEAK,                   /* in [0, 1), but for one in 1,000, which is a half */
+    SETTLED,                /* as SPREAD, but what is next to zero has settled on fifty values on either side */
     /* Integers. */
     SUNK,     /* four bits below the top twelve are zero, so that bins are 16 times what is expected */
     ECHO,     /* one in 2,000 occurs once more, 1,000 keys later; */

@@ -57,10 +57,10 @@ static void test_pair_slots(void) {
 }
 
 /* The same of floats, by value or, if they are not even, in slots of many sizes: two partitions, and one. What is nearly even is given up
- * on the way. In place there is one partition or none. */
+ * on the way, but if it is so in one bucket only, as the settled keys are. In place there is one partition or none. */
 static void test_float_slots(upsweep_type type) {
-    static const enum distribution distributions[] = {PROPORTION, CLOSE,  BELL, ZEROES, REPEATED, RANDOM,
-                                                      EQUAL,      SPREAD, LONE, TILTED, WHOLE,    PEAK};
+    static const enum distribution distributions[] = {PROPORTION, CLOSE, BELL,   ZEROES,  REPEATED, RANDOM, EQUAL,
+                                                      SPREAD,     LONE,  TILTED, SETTLED, WHOLE,    PEAK};
     static const uint64_t nbytes[] = {160000008, (28 << 20) + 8, (32 << 20) - 16, 64 << 20, (64 << 20) + 8, 320000008};
     const size_t ndistributions = sizeof distributions / sizeof *distributions;
     for (size_t s = 0; s < (quick() ? 2 : sizeof nbytes / sizeof *nbytes); s++) {
