@@ -23,7 +23,8 @@ struct cell_slots_shape : slots_step_shape<STEP,
 /* Shared memory. */
 template <uint32_t DIGITS> struct cell_slots_desk {
     struct digit_table<cell_digits<uint32_t>> table;
-    uint32_t places[DIGITS], base[DIGITS], sums[32], coarse, before; /* tiles before those of the coarse bucket */
+    struct digit_partition<DIGITS> partition;
+    uint32_t coarse, before; /* tiles before those of the coarse bucket */
 };
 
 /* The room of a coarse bucket: a part of the output, and some aside. */
@@ -110,38 +111,28 @@ static __device__ __forceinline__ bool take_cell_room(uint32_t *base, const stru
 template <typename KEY, enum slots_step STEP, typename DIGITS>
 static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_shape<KEY, STEP>::ROWS], const struct slots_tile &tile,
                                                       struct warp_items items, const struct split_job &job, const DIGITS &digits,
-                                                      KEY *s_tile, struct cell_slots_desk<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
+                                                      KEY *s_tile, struct digit_partition<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
     typedef cell_slots_shape<KEY, STEP> SHAPE;
     constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS, TOGETHER = 4;
     uint32_t ranked[ROWS] = {};
-    count_ranked<false>(ranked, images, items, s.places, digits);
+    count_ranked<false>(ranked, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
+    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY>(job, tile.first + job.nsms * job.slots.tile_items, job.slots.tile_items);
 
-    uint32_t base[SHAPE::PER_THREAD], count[SHAPE::PER_THREAD], sum = 0;
     bool full = false, aside = false;
 #pragma unroll
-    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
-        const uint32_t digit = threadIdx.x * SHAPE::PER_THREAD + i;
-        base[i] = 0;
-        count[i] = digit < SHAPE::DIGITS ? s.places[digit] : 0;
-        if (count[i]) full |= !take_cell_room<KEY, STEP>(&base[i], job, tile.coarse, digit, count[i]);
-        if (STEP == SLOTS_COARSE && count[i]) {
+    for (uint32_t digit = threadIdx.x; digit < SHAPE::DIGITS; digit += THREADS) {
+        const uint32_t count = s.counts[digit];
+        uint32_t base = 0;
+        if (count) full |= !take_cell_room<KEY, STEP>(&base, job, tile.coarse, digit, count);
+        if (STEP == SLOTS_COARSE && count) {
             const struct cell_room room = room_of_cells(job, digit);
-            aside |= base[i] + count[i] > room.items;
-            base[i] += room.start;
+            aside |= base + count > room.items;
+            base += room.start;
         }
-        sum += count[i];
+        s.base[digit] = base;
     }
-    uint32_t place = scan_threads(sum, s.sums);
-#pragma unroll
-    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
-        const uint32_t digit = threadIdx.x * SHAPE::PER_THREAD + i;
-        if (digit < SHAPE::DIGITS) {
-            s.places[digit] = place;
-            s.base[digit] = base[i] - place;
-        }
-        place += count[i];
-    }
+    place_digits<THREADS>(s, SHAPE::DIGITS);
     if (__syncthreads_or(full)) { /* else: all places */
         if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
         return;
@@ -156,7 +147,8 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
             if (items.has(first + i)) s_tile[place[i]] = images[first + i];
         }
     }
-    if (__syncthreads_or(aside)) { /* also: the tile is in runs */
+    settle_digits<THREADS>(s, SHAPE::DIGITS);
+    if (__syncthreads_or(aside)) { /* also: the tile is in runs, and each run has its place */
         for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
             const KEY item = s_tile[i];
             const uint32_t digit = digits.of(item);
@@ -194,7 +186,7 @@ static __device__ __forceinline__ bool move_cell_tile_at(const struct split_job 
     const struct warp_items items = items_of_warp(warp, rows, tile.count);
     KEY images[SHAPE::ROWS];
     load_cell_tile<STEP>(images, tile, items, start, job);
-    for (uint32_t digit = threadIdx.x; digit < SHAPE::DIGITS; digit += SHAPE::THREADS) s.places[digit] = 0;
+    for (uint32_t digit = threadIdx.x; digit < SHAPE::DIGITS; digit += SHAPE::THREADS) s.partition.counts[digit] = 0;
     struct coarse_bucket coarse = {};
     if (STEP == SLOTS_FINE) coarse = job.header->cells.coarse[tile.coarse];
     if (coarse.count == 0) load_entries(s.table, job);
@@ -203,7 +195,7 @@ static __device__ __forceinline__ bool move_cell_tile_at(const struct split_job 
     const struct float_cells<KEY> cells(job.header->cells.lowest);
     if (STEP == SLOTS_FINE) {
         const struct linear_digits<KEY> digits = { coarse.count, coarse.before };
-        if (coarse.count > 0) return move_cell_tile<KEY, STEP>(images, tile, items, job, digits, s_tile, s), true;
+        if (coarse.count > 0) return move_cell_tile<KEY, STEP>(images, tile, items, job, digits, s_tile, s.partition), true;
     } else {
         const struct key_order<KEY> order(job);
 #pragma unroll
@@ -212,7 +204,7 @@ static __device__ __forceinline__ bool move_cell_tile_at(const struct split_job 
     const uint32_t shift = STEP == SLOTS_COARSE ? job.slots.fine_bits : 0;
     const uint32_t mask = STEP == SLOTS_FINE ? (1u << job.slots.fine_bits) - 1 : ~0u;
     const struct cell_digits<KEY> digits = { s.table.entries, cells, shift, mask };
-    move_cell_tile<KEY, STEP>(images, tile, items, job, digits, s_tile, s);
+    move_cell_tile<KEY, STEP>(images, tile, items, job, digits, s_tile, s.partition);
     return true;
 }
 

@@ -118,35 +118,63 @@ static __device__ __forceinline__ void count_ranked(uint32_t (&ranked)[ROWS], co
 
 /* Shared memory. */
 template <uint32_t NDIGITS> struct digit_partition {
-    uint32_t counts[NDIGITS]; /* of each digit in the tile; then the places, of 16 bits, since packed words meet less in a bank */
+    uint32_t counts[NDIGITS]; /* of each digit in the tile */
     uint32_t base[NDIGITS];   /* where a digit's items go, less their place in the tile */
     uint32_t sums[32];
-
-    __device__ __forceinline__ uint16_t *places() { return (uint16_t *)counts; }
+    uint16_t places[NDIGITS]; /* in the tile; of 16 bits, since packed words meet less in a bank */
 };
 
-/* Thread t owns digits t * PER_THREAD and following: turns their counts into places in the tile, reserves room for them by the cursors, and
- * returns in base[] where a digit's items go, less their place in the tile; and how far they go at most. */
-template <uint32_t PER_THREAD, uint32_t NDIGITS>
-static __device__ __forceinline__ uint32_t reserve_digits(uint32_t (&base)[PER_THREAD], struct digit_partition<NDIGITS> &s,
-                                                          uint32_t *cursors, uint32_t ndigits) {
-    uint32_t count[PER_THREAD], sum = 0, reach = 0;
+/* Turns the counts of a tile's digits into places in it. Of several digits a thread has neighbours. Counts are read twice, as there are no
+ * registers to keep them. */
+template <uint32_t THREADS, uint32_t NDIGITS>
+static __device__ __forceinline__ void place_digits(struct digit_partition<NDIGITS> &s, uint32_t ndigits) {
+    constexpr uint32_t PER_THREAD = (NDIGITS + THREADS - 1) / THREADS;
+    uint32_t sum = 0;
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {
         const uint32_t digit = threadIdx.x * PER_THREAD + i;
-        count[i] = digit < ndigits ? s.counts[digit] : 0;
-        base[i] = count[i] ? atomicAdd(&cursors[digit], count[i]) : 0;
-        sum += count[i];
+        sum += digit < ndigits ? s.counts[digit] : 0;
     }
-    uint32_t place = scan_threads(sum, s.sums); /* also: all counts are in registers before places take their room */
+    uint32_t place = scan_threads(sum, s.sums);
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {
-        if (threadIdx.x * PER_THREAD + i < ndigits) s.places()[threadIdx.x * PER_THREAD + i] = (uint16_t)place;
-        reach = max(reach, base[i] + count[i]);
-        base[i] -= place;
-        place += count[i];
+        const uint32_t digit = threadIdx.x * PER_THREAD + i;
+        if (digit >= ndigits) break;
+        s.places[digit] = (uint16_t)place;
+        place += s.counts[digit];
+    }
+}
+
+/* The same, and reserves room for them by the cursors; returns how far that goes at most. start(digit): where the digit's items go at all.
+ * Of several digits a thread has here those that are THREADS apart, so that the cursors of a warp are neighbours. */
+template <uint32_t THREADS, uint32_t NDIGITS, typename START>
+static __device__ __forceinline__ uint32_t reserve_digits(struct digit_partition<NDIGITS> &s, uint32_t *cursors, uint32_t ndigits,
+                                                          const START &start) {
+    constexpr uint32_t PER_THREAD = (NDIGITS + THREADS - 1) / THREADS;
+    uint32_t base[PER_THREAD], reach = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
+        const uint32_t digit = threadIdx.x + i * THREADS, count = digit < ndigits ? s.counts[digit] : 0;
+        base[i] = count ? atomicAdd(&cursors[digit], count) : 0;
+    }
+    place_digits<THREADS>(s, ndigits); /* while the cursors are on their way */
+#pragma unroll
+    for (uint32_t i = 0; i < PER_THREAD; i++) {
+        const uint32_t digit = threadIdx.x + i * THREADS;
+        if (digit >= ndigits) break;
+        reach = max(reach, base[i] + s.counts[digit]);
+        s.base[digit] = base[i] + start(digit) - (PER_THREAD == 1 ? s.places[digit] : 0);
     }
     return reach;
+}
+
+/* Takes from where the digits' items go their places in the tile, once all threads have found these. A barrier must follow. */
+template <uint32_t THREADS, uint32_t NDIGITS>
+static __device__ __forceinline__ void settle_digits(struct digit_partition<NDIGITS> &s, uint32_t ndigits) {
+#pragma unroll
+    for (uint32_t digit = threadIdx.x; digit < NDIGITS; digit += THREADS) {
+        if (digit < ndigits) s.base[digit] -= s.places[digit];
+    }
 }
 
 /* Puts a thread's items into runs: put(place, row). Some places are asked for together, since no load may go before a store. */
@@ -178,7 +206,6 @@ template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, int ROWS, typen
 static __device__ __forceinline__ void partition_tile(const struct split_job &job, const struct tile_of_partition<KEY> &tile,
                                                       const DIGITS &digits, const struct key_order<KEY> &order, ITEM *dst,
                                                       unsigned char *s_memory, struct digit_partition<NDIGITS> &s_partition) {
-    constexpr uint32_t PER_THREAD = (NDIGITS + SPLIT_THREADS - 1) / SPLIT_THREADS;
     ITEM *s_tile = hold_address((ITEM *)s_memory);
     struct digit_partition<NDIGITS> &s = *hold_address(&s_partition);
     for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += SPLIT_THREADS) s.counts[digit] = 0;
@@ -199,14 +226,10 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
     count_warp<SKEWED, false>(ranks, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
 
-    uint32_t base[PER_THREAD];
-    reserve_digits(base, s, tile.cursors, digits.mask + 1);
+    reserve_digits<SPLIT_THREADS>(s, tile.cursors, digits.mask + 1, [](uint32_t) { return 0u; });
     __syncthreads(); /* all places */
-    scatter_items(images, items, ranks, s.places(), digits, [&](uint32_t place, int row) { s_tile[place] = images[row]; });
-#pragma unroll
-    for (uint32_t i = 0; i < PER_THREAD; i++) {
-        if (threadIdx.x * PER_THREAD + i <= digits.mask) s.base[threadIdx.x * PER_THREAD + i] = base[i];
-    }
+    scatter_items(images, items, ranks, s.places, digits, [&](uint32_t place, int row) { s_tile[place] = images[row]; });
+    if (NDIGITS > SPLIT_THREADS) settle_digits<SPLIT_THREADS>(s, digits.mask + 1);
     __syncthreads(); /* the tile is in runs, and each run has its place */
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < tile.count; i += SPLIT_THREADS) {

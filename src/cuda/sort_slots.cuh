@@ -160,12 +160,11 @@ static __device__ __forceinline__ void load_slots_rows(SOURCE (&loaded)[ROWS], c
 
 /* Asks for the keys, and the values of pairs, of the tile that this CTA takes next, once the keys of the tile at hand are counted. In the
  * only partition all CTAs are in step, so that memory is idle now, and all wait for it when they load. */
-template <typename KEY, uint32_t TILE_ITEMS, bool PAIRS = false>
-static __device__ __forceinline__ void prefetch_slots_tile(const struct split_job &job, uint32_t number) {
-    const uint32_t first = number * TILE_ITEMS;
+template <typename KEY, bool PAIRS = false>
+static __device__ __forceinline__ void prefetch_slots_tile(const struct split_job &job, uint32_t first, uint32_t tile_items) {
     if (threadIdx.x > 0 || first >= job.n) return;
-    prefetch_items((const KEY *)job.in + first, min(job.n - first, TILE_ITEMS));
-    if (PAIRS) prefetch_items((const uint32_t *)job.values + first, min(job.n - first, TILE_ITEMS));
+    prefetch_items((const KEY *)job.in + first, min(job.n - first, tile_items));
+    if (PAIRS) prefetch_items((const uint32_t *)job.values + first, min(job.n - first, tile_items));
 }
 
 /* Do many threads of a tile of pairs have a key that repeats? All threads call it. */
@@ -234,26 +233,21 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         return false;
     }
     __syncthreads(); /* all counts */
-    if (is_single(STEP)) prefetch_slots_tile<KEY, SHAPE::ITEMS, SHAPE::PAIRS>(job, tile.first / SHAPE::ITEMS + gridDim.x - SHAPE::LOOKERS);
+    if (is_single(STEP))
+        prefetch_slots_tile<KEY, SHAPE::PAIRS>(job, tile.first + (gridDim.x - SHAPE::LOOKERS) * SHAPE::ITEMS, SHAPE::ITEMS);
 
     const uint32_t slot = tile.coarse << slots.fine_bits;
-    uint32_t base[SHAPE::PER_THREAD];
     uint32_t *cursors = STEP == SLOTS_COARSE ? job.header->coarse_size : slots.size + slot;
     bool in_vain = false; /* a variable of its own: the one above would have to be kept */
     if (SHAPE::LOOKERS > 1 || SHAPE::PAIRS)
         in_vain = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
-    const uint32_t reach = reserve_digits(base, s, cursors, digits.mask + 1);
+    const auto start_of = [&](uint32_t digit) { return STEP == SLOTS_COARSE ? digit * slots.coarse_items : (slot + digit) * slots.items; };
+    const uint32_t reach = reserve_digits<THREADS>(s, cursors, digits.mask + 1, start_of);
     if (reach > room && !in_vain) job.header->slots_full = SLOTS_FULL;
     if (__syncthreads_or(reach > room || in_vain)) return false; /* else: all places */
     asm volatile("" : "+r"(digits.shift));                       /* digits are cut out anew, since there are no registers to keep them */
-    scatter_items(images, items, ranks, s.places(), digits,
-                  [&](uint32_t place, int row) { runs.put(place, images[row], start + row * 32); });
-#pragma unroll
-    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
-        const uint32_t digit = threadIdx.x * SHAPE::PER_THREAD + i;
-        if (digit <= digits.mask)
-            s.base[digit] = base[i] + (STEP == SLOTS_COARSE ? digit * slots.coarse_items : (slot + digit) * slots.items);
-    }
+    scatter_items(images, items, ranks, s.places, digits, [&](uint32_t place, int row) { runs.put(place, images[row], start + row * 32); });
+    if (SHAPE::DIGITS > THREADS) settle_digits<THREADS>(s, digits.mask + 1);
     const bool aside =
         __syncthreads_or(STEP == SLOTS_COARSE && reach > slots.coarse_items); /* also: the tile is in runs, and each run has its place */
     const struct coarse_parts<KEY, ITEM> parts = { job };

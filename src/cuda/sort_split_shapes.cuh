@@ -10,7 +10,7 @@
 template <typename ITEM> struct split_shapes {
     typedef bucket_shape<ITEM, 256, 18, 11, 4, 3> LITTLE;
     typedef bucket_shape<ITEM, 512, 18, 12, 3, 3> MIDDLE;
-    typedef bucket_shape<ITEM, 512, 35, 13, 2, 5> BIG;
+    typedef bucket_shape<ITEM, 512, 35, 13, 2, 7> BIG;
 };
 template <> struct split_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 256, 18, 11, 3, 3> LITTLE;

@@ -142,7 +142,10 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SLOTS_THREADS    1024
 static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbytes) { return key_nbytes == 8 ? 10 : 11; }
 /* Of floats by value (sort_value_slots.cuh), with some to spare for a range that is not known. */
-static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbytes) { return (1u << slots_single_bits(key_nbytes)) + 64; }
+static constexpr __host__ __device__ uint32_t value_slots_numbers(uint32_t bits) { return (1u << bits) + 64; }
+static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbytes) {
+    return value_slots_numbers(slots_single_bits(key_nbytes));
+}
 #define SLOTS_ROWS_ONLY      32
 #define SLOTS_ROWS_FIRST     31
 #define SLOTS_ROWS_SECOND    30

@@ -7,20 +7,23 @@
 #include "sort_split_shapes.cuh"
 #include "sort_value_slots.cuh"
 
-/* Chooses bits and shape for slots by value, an attempt of its own; numbers to spare, so that their width may be a power of two. */
+/* Chooses bits and shape for slots by value, an attempt of its own; numbers to spare, so that their width may be a power of two. First one
+ * partition to some thousand numbers, then to as many as one can, then two. */
 template <typename KEY> static bool choose_value_slots(struct split_job *job, uint64_t n, bool in_place) {
     typedef split_shapes<KEY> SHAPES;
     const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    const uint32_t single[] = {value_slots_numbers(SPLIT_SINGLE_BITS), value_slots_single(sizeof(KEY))};
     if (n * sizeof(KEY) < SLOTS_MIN_NBYTES || n >= SPLIT_MAX) return false;
-    for (int i = 0; i < (in_place ? 2 : 4); i++) {
+    for (int i = 0; i < (in_place ? 4 : 6); i++) {
+        const bool one = i < 4;
         const uint32_t limit = limits[i % 2], mean = limit - (uint32_t)(7 * sqrt((double)limit)) - 32;
         const uint64_t least = n / mean + n / mean / (VALUE_SLOTS_BEYOND / 2) + 4;
         uint32_t bits = 1;
         while (1u << bits < least) bits++;
-        job->slots.fine_bits = i < 2 ? 16 : (bits + 1) / 2;
-        job->slots.coarse_bits = i < 2 ? 0 : bits / 2;
-        const uint64_t most = value_numbers<KEY>(job->slots) - (i < 2 ? 1 : 1u << job->slots.fine_bits);
-        if (bits > SPLIT_MAX_BITS || least > most || (i == 2 && least + least / 4 > most)) continue;
+        job->slots.fine_bits = one ? 16 : (bits + 1) / 2;
+        job->slots.coarse_bits = one ? 0 : bits / 2;
+        const uint64_t most = one ? single[i / 2] - 1 : value_numbers<KEY>(job->slots) - (1u << job->slots.fine_bits);
+        if (bits > SPLIT_MAX_BITS || least > most || (i == 4 && least + least / 4 > most)) continue;
         job->nnumbers = (uint32_t)min_u64(least + least / 4, most); /* if twice as many, any width could be a power of two */
         job->bucket_max = limit;
         job->value_keys = mean;

@@ -134,8 +134,8 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
     typedef value_slots_shape<KEY, STEP> SHAPE;
     constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS;
     constexpr bool COARSE = STEP == SLOTS_COARSE;
-    const uint32_t fine_bits = job.slots.fine_bits, last = value_numbers<KEY>(job.slots) - 1;
-    const uint32_t ndigits = STEP == SLOTS_FINE ? 1u << fine_bits : SHAPE::DIGITS;
+    const uint32_t fine_bits = job.slots.fine_bits, last = STEP == SLOTS_ONLY ? plan.nnumbers : value_numbers<KEY>(job.slots) - 1;
+    const uint32_t ndigits = STEP == SLOTS_FINE ? 1u << fine_bits : COARSE ? SHAPE::DIGITS : last + 1;
     summed_digits<KEY, STEP> digits = {plan, fine_bits, last};
     const uint32_t warp = threadIdx.x / 32, start = warp * 32 * ROWS + threadIdx.x % 32, count = FULL ? SHAPE::ITEMS : tile.count;
     const struct slots_items<FULL> items = { FULL ? warp_items{32 * ROWS, 32 * ROWS} : items_of_warp(warp, ROWS, count) };
@@ -149,24 +149,20 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
     constexpr bool SKEWED = FULL && STEP == SLOTS_FINE; /* where sorted keys are, whose warps may have two digits */
     count_warp<SKEWED, false, FULL || STEP == SLOTS_ONLY>(ranks, keys, items, s.counts, digits);
     __syncthreads(); /* all counts */
-    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY, SHAPE::ITEMS>(job, tile.first / SHAPE::ITEMS + gridDim.x - 1);
+    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY>(job, tile.first + (gridDim.x - 1) * SHAPE::ITEMS, SHAPE::ITEMS);
 
     const uint32_t slot = tile.coarse << fine_bits;
-    uint32_t base[SHAPE::PER_THREAD];
     uint32_t *cursors = COARSE ? job.header->coarse_size : job.slots.size + slot;
-    const uint32_t reach = reserve_digits(base, s, cursors, ndigits), part = COARSE ? room.part(threadIdx.x) : 0;
-    static_assert(!COARSE || SHAPE::PER_THREAD == 1, "a thread a coarse bucket");
+    const auto start_of = [&](uint32_t digit) { return COARSE ? room.start(digit) : (slot + digit) * plan.items; };
+    const uint32_t reach = reserve_digits<THREADS>(s, cursors, ndigits, start_of), part = COARSE ? room.part(threadIdx.x) : 0;
+    static_assert(!COARSE || SHAPE::DIGITS <= THREADS, "a thread a coarse bucket");
     if (__syncthreads_or(reach > (COARSE ? part + room.aside_items : plan.items))) { /* else: all places */
         if (threadIdx.x == 0) job.header->by_value.state = VALUES_FULL;
         return false;
     }
     digits.forget();
-    scatter_items(keys, items, ranks, s.places(), digits, [&](uint32_t place, int row) { s_tile[place] = keys[row]; });
-#pragma unroll
-    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
-        const uint32_t digit = threadIdx.x * SHAPE::PER_THREAD + i;
-        if (digit < ndigits) s.base[digit] = base[i] + (COARSE ? room.start(digit) : (slot + digit) * plan.items);
-    }
+    scatter_items(keys, items, ranks, s.places, digits, [&](uint32_t place, int row) { s_tile[place] = keys[row]; });
+    if (SHAPE::DIGITS > THREADS) settle_digits<THREADS>(s, ndigits);
     const bool aside = __syncthreads_or(COARSE && reach > part); /* also: the tile is in runs, and each run has its place */
     KEY *area = COARSE ? (KEY *)job.out : (KEY *)job.slots.area;
     if (COARSE && aside) {
@@ -230,7 +226,8 @@ __global__ void __launch_bounds__(value_slots_shape<KEY, STEP>::THREADS, value_s
     __shared__ struct digit_partition<SHAPE::DIGITS> s_partition;
     wait_for_predecessor();
     if (__syncthreads_or(job.header->by_value.state != VALUES_OPEN)) return; /* later news are asked for with a tile's keys */
-    const struct value_slots plan = job.header->by_value;
+    typedef typename std::conditional<STEP == SLOTS_ONLY, const struct value_slots &, const struct value_slots>::type read_plan;
+    read_plan plan = job.header->by_value; /* by the only partition again and again: it has no registers to keep it */
     if (LOOKS && blockIdx.x == 0) return look_at_values<KEY>(job, plan, (uint32_t *)s_memory, s_partition.sums);
     KEY *s_tile = hold_address((KEY *)s_memory);
     struct digit_partition<SHAPE::DIGITS> &s = *hold_address(&s_partition);
