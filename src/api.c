@@ -2,7 +2,8 @@
  *
  *     upsweep_scan() -> struct scan_args -> ctx->backend->scan() -> src/cpu/scan.c or src/cuda/scan.cu
  *
- * The args structs (backend.h) travel unchanged from here to the kernels. Calls on few elements ask the backend for a short cut first.
+ * The args structs (backend.h) travel unchanged from here to the kernels. Of most calls this is the long way, call_any(): on few elements
+ * a backend may know a shorter one, which is asked first.
  * Contexts and memory are in context.c. */
 #include <inttypes.h>
 
@@ -18,6 +19,9 @@ static upsweep_status begin(upsweep_context *ctx) {
 /* The backend's short cuts for few elements, or NULL. */
 static inline const struct short_cuts *short_cuts_of(const upsweep_context *ctx) { return ctx != NULL ? ctx->backend->short_cuts : NULL; }
 
+/* The way that a call begins with: the short cut, if the backend has one. */
+#define WAY(ctx, call) (short_cuts_of(ctx) != NULL ? short_cuts_of(ctx)->call : call##_any)
+
 /* ---- scan -------------------------------------------------------------------------------------------------------------------- */
 
 upsweep_status scan_any(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags) {
@@ -25,8 +29,7 @@ upsweep_status scan_any(upsweep_context *ctx, void *out, const void *in, uint64_
 }
 
 upsweep_status upsweep_scan(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op, uint32_t flags) {
-    const struct short_cuts *few = short_cuts_of(ctx);
-    return (few != NULL ? few->scan : scan_any)(ctx, out, in, n, type, op, flags);
+    return WAY(ctx, scan)(ctx, out, in, n, type, op, flags);
 }
 
 static upsweep_status check_scan(upsweep_context *ctx, const struct scan_args *a) {
@@ -95,8 +98,6 @@ static upsweep_status run_compact(upsweep_context *ctx, const struct compact_arg
 
 /* By predicate: checks the type and the predicate, then the rest. */
 static upsweep_status compact_where(upsweep_context *ctx, struct compact_args *a, const upsweep_predicate *keep, bool in_place) {
-    const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL && few->compact(ctx, a, keep)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_type(ctx, a->type));
     TRY(check_predicate(ctx, a->type, keep, &a->keep));
@@ -107,8 +108,6 @@ static upsweep_status compact_where(upsweep_context *ctx, struct compact_args *a
 /* By byte flags: elements are records of any size. */
 static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args *a) {
     static const uint8_t no_flags; /* n = 0 may come with flags NULL, but NULL means "by predicate" to a backend */
-    const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL && few->compact(ctx, a, NULL)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_elem_nbytes(ctx, a->elem_nbytes, "elem_nbytes"));
     if (a->flags == NULL && a->n > 0) return context_fail(ctx, UPSWEEP_ERR_NULL, "flags is NULL");
@@ -116,21 +115,31 @@ static upsweep_status compact_flagged(upsweep_context *ctx, struct compact_args 
     return run_compact(ctx, a, false);
 }
 
-upsweep_status upsweep_compact(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
-                               const upsweep_predicate *keep) {
+upsweep_status compact_any(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                           const upsweep_predicate *keep) {
     struct compact_args args = {.out = out, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_KEPT};
     return compact_where(ctx, &args, keep, true);
 }
 
-upsweep_status upsweep_compact_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
-                                     size_t elem_nbytes) {
+upsweep_status upsweep_compact(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                               const upsweep_predicate *keep) {
+    return WAY(ctx, compact)(ctx, out, count, in, n, type, keep);
+}
+
+upsweep_status compact_flags_any(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
+                                 size_t elem_nbytes) {
     struct compact_args args = {
         .out = out, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_KEPT};
     return compact_flagged(ctx, &args);
 }
 
-upsweep_status upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
-                                       const upsweep_predicate *keep, upsweep_type index_type, uint64_t base) {
+upsweep_status upsweep_compact_flags(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
+                                     size_t elem_nbytes) {
+    return WAY(ctx, compact_flags)(ctx, out, count, in, flags, n, elem_nbytes);
+}
+
+upsweep_status compact_indices_any(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                                   const upsweep_predicate *keep, upsweep_type index_type, uint64_t base) {
     TRY(begin(ctx));
     TRY(check_index_type(ctx, index_type, base, n));
     const enum compact_output output = index_type == UPSWEEP_U32 ? COMPACT_INDICES32 : COMPACT_INDICES64;
@@ -138,17 +147,32 @@ upsweep_status upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t
     return compact_where(ctx, &args, keep, false);
 }
 
-upsweep_status upsweep_partition(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n,
-                                 upsweep_type type, const upsweep_predicate *keep) {
+upsweep_status upsweep_compact_indices(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                                       const upsweep_predicate *keep, upsweep_type index_type, uint64_t base) {
+    return WAY(ctx, compact_indices)(ctx, out, count, in, n, type, keep, index_type, base);
+}
+
+upsweep_status partition_any(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                             const upsweep_predicate *keep) {
     struct compact_args args = {.out = out, .rest = rest, .count = count, .in = in, .n = n, .type = type, .output = COMPACT_SPLIT};
     return compact_where(ctx, &args, keep, rest != NULL);
 }
 
-upsweep_status upsweep_partition_flags(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, const uint8_t *flags,
-                                       uint64_t n, size_t elem_nbytes) {
+upsweep_status upsweep_partition(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n,
+                                 upsweep_type type, const upsweep_predicate *keep) {
+    return WAY(ctx, partition)(ctx, out, rest, count, in, n, type, keep);
+}
+
+upsweep_status partition_flags_any(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, const uint8_t *flags,
+                                   uint64_t n, size_t elem_nbytes) {
     struct compact_args args = {
         .out = out, .rest = rest, .count = count, .in = in, .flags = flags, .n = n, .elem_nbytes = elem_nbytes, .output = COMPACT_SPLIT};
     return compact_flagged(ctx, &args);
+}
+
+upsweep_status upsweep_partition_flags(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, const uint8_t *flags,
+                                       uint64_t n, size_t elem_nbytes) {
+    return WAY(ctx, partition_flags)(ctx, out, rest, count, in, flags, n, elem_nbytes);
 }
 
 /* ---- sort -------------------------------------------------------------------------------------------------------------------- */
@@ -166,8 +190,7 @@ static upsweep_status run_sort(upsweep_context *ctx, const struct sort_args *a) 
 }
 
 upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
-    const struct short_cuts *few = short_cuts_of(ctx);
-    return (few != NULL ? few->sort : sort_any)(ctx, out, in, n, type, order);
+    return WAY(ctx, sort)(ctx, out, in, n, type, order);
 }
 
 upsweep_status sort_any(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
@@ -269,19 +292,16 @@ upsweep_status utf8_measure_any(upsweep_context *ctx, upsweep_utf8_report *repor
 
 upsweep_status upsweep_utf8_decode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    const struct short_cuts *few = short_cuts_of(ctx);
-    return (few != NULL ? few->utf8_decode : utf8_decode_any)(ctx, out, capacity, report, in, n, options);
+    return WAY(ctx, utf8_decode)(ctx, out, capacity, report, in, n, options);
 }
 
 upsweep_status upsweep_utf8_encode(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
                                    uint64_t n, const upsweep_utf8_options *options) {
-    const struct short_cuts *few = short_cuts_of(ctx);
-    return (few != NULL ? few->utf8_encode : utf8_encode_any)(ctx, out, capacity, report, in, n, options);
+    return WAY(ctx, utf8_encode)(ctx, out, capacity, report, in, n, options);
 }
 
 static upsweep_status measure(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n, upsweep_on_error on_error) {
-    const struct short_cuts *few = short_cuts_of(ctx);
-    return (few != NULL ? few->utf8_measure : utf8_measure_any)(ctx, report, in, n, on_error);
+    return WAY(ctx, utf8_measure)(ctx, report, in, n, on_error);
 }
 
 upsweep_status upsweep_utf8_validate(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n) {

@@ -87,31 +87,32 @@ struct utf8_args {
 /* Calls on few elements, whose time is checks and dispatch: each looks at all of its arguments at once, and if all is plainly well, does
  * the whole call; if not, it goes the long way, which finds out what is wrong, by a jump, as both have the arguments of the call: to keep
  * seven for it over a call takes as long as to check them. (What a short cut may have written to `out` and the report, the long way writes
- * again.) */
-typedef upsweep_status scan_call(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, upsweep_op op,
-                                 uint32_t flags);
-typedef upsweep_status sort_call(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type,
-                                 const upsweep_order *order);
-typedef upsweep_status utf8_convert_call(upsweep_context *ctx, void *out, uint64_t capacity, upsweep_utf8_report *report, const void *in,
-                                         uint64_t n, const upsweep_utf8_options *options);
+ * again.) Each is called as the public function of its name, and so is its long way, call_any (api.c). */
+#define SHORT_CUT(call) __typeof__(upsweep_##call) *call;
+#define LONG_WAY(call)  __typeof__(upsweep_##call) call##_any;
+#define CALLS_WITH_SHORT_CUTS(X) \
+    X(scan)                      \
+    X(compact)                   \
+    X(compact_flags)             \
+    X(compact_indices)           \
+    X(partition)                 \
+    X(partition_flags)           \
+    X(sort)                      \
+    X(utf8_decode)               \
+    X(utf8_encode)
+
 typedef upsweep_status utf8_measure_call(upsweep_context *ctx, upsweep_utf8_report *report, const void *in, uint64_t n,
                                          upsweep_on_error on_error);
 
 struct short_cuts {
-    scan_call *scan;
-    sort_call *sort;
-    /* Several calls each, whose arguments are in a struct already, but for keep (if there are no flags) and order, which are as the caller
-     * has them. false: nothing has been done. */
-    bool (*compact)(upsweep_context *ctx, struct compact_args *args, const upsweep_predicate *keep);
-    bool (*sort_values)(upsweep_context *ctx, struct sort_args *args, const upsweep_order *order);
-    utf8_convert_call *utf8_decode, *utf8_encode;
+    CALLS_WITH_SHORT_CUTS(SHORT_CUT)
     utf8_measure_call *utf8_measure; /* code points */
+    /* Two calls, whose arguments are in a struct already, but for the order, which is as the caller has it. false: nothing has
+     * been done. */
+    bool (*sort_values)(upsweep_context *ctx, struct sort_args *args, const upsweep_order *order);
 };
 
-/* The long ways (api.c). */
-scan_call scan_any;
-sort_call sort_any;
-utf8_convert_call utf8_decode_any, utf8_encode_any;
+CALLS_WITH_SHORT_CUTS(LONG_WAY)
 utf8_measure_call utf8_measure_any;
 
 struct backend {

@@ -35,7 +35,7 @@ run() {
 can_run() {
     case $1 in
         *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_heavy* | *sort_splitters* | *sort_two_bytes* | *sort_tags*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
-        *avx2*) grep -q avx2 /proc/cpuinfo ;;
+        *avx2* | *vector_mask*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
 
@@ -90,8 +90,10 @@ mutant full compact src/cpu/compact.c 's/rejected_place_of(run, first - carry), 
 mutant full compact src/cpu/compact.c 's/rejected_place_of(run, first - carry), stage/rejected_place_of(run, first), stage/' 'threads: the second array has holes'
 mutant full compact src/cpu/kernels.h 's/(n < room ? n : room) \/ 64/n \/ 64/' 'a partition runs past a side'
 mutant full compact src/cpu/kernels.h 's/if (first < i) word = word >> i % 64 << i % 64;/;/' 'AVX2: items of whole groups are copied once more'
-mutant full compact src/cpu/compact.c 's|emit_to_side(&run, &kept, 0, n, bits); /\* behind them \*/|;|' 'partition of a chunk forgets the rejected'
-mutant full compact src/cpu/compact.c 's/kept_last = run->args->out == run->args->in/kept_last = run->args->rest == run->args->in/' 'partition in place overwrites what it has yet to read'
+mutant full compact src/cpu/short_cuts.c 's|compact_items(kernels, nbytes, rest != NULL ? rest.*|;|' 'few elements: partition by bits forgets the rejected'
+mutant full compact src/cpu/vector_mask_tmpl.h 's/kept_last = (uintptr_t)in - (uintptr_t)out < n \* NBYTES/kept_last = out == in/' 'partition in place overwrites what it has yet to read'
+mutant full compact src/cpu/portable_tmpl.h 's/rest\[i - kept\] = x;/rest[i] = x;/' 'portable: the second array has holes'
+mutant full compact src/cpu/short_cuts.c 's/rejected, (n - kept) \* nbytes);/rejected, kept * nbytes);/' 'few elements: partition copies as many rejected ones as were kept'
 mutant full compact src/cpu/kernels_portable.c 's/index\[kept\] = (uint32_t)(base + i)/index[kept] = (uint32_t)i/' 'indices without their base'
 mutant quick compact src/cpu/simd_avx2.c 's/_mm256_storeu_si256((__m256i \*)\*end, _mm256_add_epi64(/_mm256_storeu_si256((__m256i *)(*end + (mask == 15)), _mm256_add_epi64(/' 'AVX2: a store past the end'
 mutant full compact src/cpu/avx2_tmpl.h 's/ >> (VEC_NBYTES \/ NBYTES - n)//' 'AVX2: the last items have the bits of what is before them in the register'
@@ -99,8 +101,8 @@ mutant full compact src/cpu/simd_avx2.c 's/ \&\& (size_t)(limit - end) >= group 
 mutant full compact src/cpu/simd_avx512.c 's/\*end += nbytes \* (size_t)_mm_popcnt_u64(mask);/*end += nbytes * (size_t)_mm_popcnt_u64(mask \& 0x7fff);/' 'AVX-512: the last of 16 items is overwritten'
 mutant full compact src/cpu/simd_avx512.c 's/ \&\& (size_t)(limit - end) >= 64 \* nbytes//' 'AVX-512: a full vector runs past a side'
 mutant full compact src/cpu/simd_avx512.c 's/end, x, bits\[i \/ 64\] >> i % 64/end, x, bits[i \/ 64]/' 'AVX-512: the last items go by the bits of those before'
-mutant full compact src/cpu/simd_avx512.c 's/end, index, bits\[i \/ 64\] >> i % 64/end, index, bits[i \/ 64]/' 'AVX-512: the last indices go by the bits of those before'
-mutant full compact src/cpu/compact.c 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if (n % 64 > 1) bits[n \/ 64] ^=/' 'partition loses a last item'
+mutant full compact src/cpu/simd_avx512.c 's/compress_first(nbytes, &end, index, bits\[i \/ 64\] >> i % 64/compress_first(nbytes, \&end, index, bits[i \/ 64]/' 'AVX-512: the last indices go by the bits of those before'
+mutant full compact src/cpu/kernels.h 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if (n % 64 > 1) bits[n \/ 64] ^=/' 'partition loses a last item'
 
 # ---- sort ----
 mutant quick sort src/cpu/sort_leaf_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
@@ -173,11 +175,11 @@ mutant full utf8_exhaustive src/cpu/utf8_rules.h '/lowest = lead/s/0xA0/0x80/' '
 mutant full errors src/cpu/short_cuts.c 's/ \&\& (out == in || is_apart(out, nbytes, in, nbytes));/;/' 'few elements: an overlap passes'
 mutant full errors src/cpu/short_cuts.c 's/(uint32_t)op > types\[type\].last_op/(uint32_t)op >= UPSWEEP_OP_COUNT/' 'few elements: floats have bit operators'
 mutant full errors src/cpu/short_cuts.c 's/return to->value.u + types\[type\].offset <= types\[type\].most;/return true;/' 'few elements: a constant that does not fit passes'
-mutant full errors src/cpu/short_cuts.c 's/ \&\& is_apart(a->out, nbytes, a->rest, nbytes)))/))/' 'few elements: two outputs that overlap pass'
+mutant full errors src/cpu/short_cuts.c 's/ \&\& is_apart(out, all, rest, all)));/));/' 'few elements: two outputs that overlap pass'
 mutant full errors src/cpu/short_cuts.c 's/ || !is_apart(a->values_out, values, a->keys_in, keys)) return false;/) return false;/' 'few pairs: values go where the keys are'
 mutant full errors src/cpu/short_cuts.c 's/if (!is_array(a->keys_out, keys, key_nbytes) || /if (/' 'few pairs: any place passes for keys'
 mutant full errors src/cpu/short_cuts.c 's/ || a->low_memory) return false;/) return false;/' 'few pairs: low memory passes'
-mutant full scratch src/cpu/short_cuts.c 's/if (a->n - 1 >= FEW_ITEMS || ctx->scratch_is_callers) return false;/if (a->n - 1 >= FEW_ITEMS) return false;/' 'few elements: they pass in the scratch that was given'
+mutant full scratch src/cpu/short_cuts.c 's/ || a.nbytes - 1 >= FEW_NBYTES || ctx->scratch_is_callers) return false;/ || a.nbytes - 1 >= FEW_NBYTES) return false;/' 'few elements: they pass in the scratch that was given'
 mutant full utf8 src/cpu/short_cuts.c 's/capacity - most > UINT32_MAX/capacity > UINT32_MAX/' 'few code units: written where there is no room'
 mutant full utf8 src/cpu/short_cuts.c 's/on_error == UPSWEEP_STRICT \&\& bad->first != SIZE_MAX, 0/false, 0/' 'few code units: strict goes on behind an error'
 mutant full utf8 src/cpu/utf8_avx2.c 's/UINT32_MAX, ~last_bits(n), to/UINT32_MAX, ~last_bits(n) >> 1, to/' 'AVX2: the last row of a short text is written a byte further on'

@@ -4,8 +4,8 @@
  *     bits        1  0  1  0  0  1  1  0          mask kernel of the type, or of the byte flags
  *     kept        7  3  9  4                      compact kernel of the item's size (or indices)
  *
- * Splitting the work at the bits leaves types x comparisons + sizes kernels to write, not their product. Keeping elements by a predicate,
- * the commonest call, has kernels that go without the bits.
+ * Splitting the work at the bits leaves types x comparisons + sizes kernels to write, not their product. The commonest calls, to keep
+ * elements by a predicate and to part them into two arrays by one, have kernels that go without the bits.
  *
  * One thread compacts straight to the output, whose end never passes the reading position: right in place too. Several threads could
  * overwrite what another has yet to read, or has already written: a full vector reaches past the last kept item. So each compacts its
@@ -14,8 +14,7 @@
  * Partition to two arrays is that twice, with a stage for either side. To one array, it needs the number kept before it can place the first
  * rejected item: a first pass over the flags or items counts. The other way, to write the rejected ones backwards from the end and to turn
  * them round afterwards, moves more bytes as soon as a record is larger than its flag. With all counts known both sides are written in
- * place; kernels are told how much room there is. What is a chunk or less needs no first pass: its bits are still there when its kept items
- * have been written.
+ * place; kernels are told how much room there is. (Few elements need no first pass: short_cuts.c.)
  * Records of other sizes than 1, 2, 4, 8, 16 bytes need no stage: they are copied exactly.
  *
  * Cost: n items or flags read, count written (partition: n written; to one array, n read twice). Scratch: a block a thread, for either side
@@ -35,9 +34,8 @@
 struct compact_run {
     const struct compact_args *args;
     const struct kernels *kernels;
-    compact_kernel *compact; /* NULL: records */
-    size_t out_nbytes;       /* of one item of output */
-    unsigned char *stages;   /* task t has [t * stage_nbytes, (t + 1) * stage_nbytes) */
+    size_t out_nbytes;     /* of one item of output */
+    unsigned char *stages; /* task t has [t * stage_nbytes, (t + 1) * stage_nbytes) */
     size_t stage_nbytes;
     unsigned char *rejected; /* where the first of them goes; NULL: nowhere */
     uint64_t total_kept;     /* partition to one array */
@@ -66,13 +64,7 @@ static size_t emit_items(const struct compact_run *run, void *out, size_t room, 
     const char *in = (const char *)args->in + (size_t)first * args->elem_nbytes;
     if (args->output == COMPACT_INDICES32) return run->kernels->indices32(out, args->base + first, bits, n);
     if (args->output == COMPACT_INDICES64) return run->kernels->indices64(out, args->base + first, bits, n);
-    if (run->compact != NULL) return run->compact(out, room, in, bits, n);
-    return compact_records(out, in, bits, n, args->elem_nbytes);
-}
-
-static void invert_bits(uint64_t *bits, size_t n) {
-    for (size_t w = 0; w < n / 64; w++) bits[w] = ~bits[w];
-    if (n % 64 != 0) bits[n / 64] ^= ((uint64_t)1 << n % 64) - 1;
+    return compact_items(run->kernels, args->elem_nbytes, out, room, in, bits, n);
 }
 
 /* One side of the output: where its next item goes, and how many items may be written from there. */
@@ -88,34 +80,21 @@ static size_t emit_to_side(const struct compact_run *run, struct side *side, uin
     return kept;
 }
 
-/* Items [first, first + n) to both sides; the bits are inverted or not afterwards. In place, the side that goes to where the items are is
- * the last to be written. Returns how many were kept. */
-static size_t emit_to_both(const struct compact_run *run, struct side *kept, struct side *rejected, uint64_t first, size_t n,
-                           uint64_t *bits) {
-    const bool kept_last = run->args->out == run->args->in;
-    size_t nkept = 0;
-    if (!kept_last) nkept = emit_to_side(run, kept, first, n, bits);
-    invert_bits(bits, n);
-    emit_to_side(run, rejected, first, n, bits);
-    if (!kept_last) return nkept;
-    invert_bits(bits, n);
-    return emit_to_side(run, kept, first, n, bits);
-}
-
 /* Items [first, first + n): the kept ones to one side, the others to the other, unless that is NULL. Returns how many were kept. */
 static uint64_t sift(const struct compact_run *run, uint64_t first, size_t n, struct side kept, struct side *rejected) {
     const struct compact_args *args = run->args;
-    if (args->flags == NULL && args->output == COMPACT_KEPT)
-        return run->kernels->filter[args->type](&args->keep, kept.next, (const char *)args->in + (size_t)first * args->elem_nbytes, n);
+    const char *in = (const char *)args->in + (size_t)first * args->elem_nbytes;
+    if (args->flags == NULL && args->output == COMPACT_KEPT) return run->kernels->filter[args->type](&args->keep, kept.next, in, n);
+    if (args->flags == NULL && args->rest != NULL) return run->kernels->split[args->type](&args->keep, kept.next, rejected->next, in, n);
 
     uint64_t bits[CHUNK_ITEMS / 64], nkept = 0;
     for (size_t done = 0; done < n; done += CHUNK_ITEMS) {
         const size_t chunk = n - done < CHUNK_ITEMS ? n - done : CHUNK_ITEMS;
         mask_items(run, first + done, chunk, bits);
-        if (rejected == NULL)
-            nkept += emit_to_side(run, &kept, first + done, chunk, bits);
-        else
-            nkept += emit_to_both(run, &kept, rejected, first + done, chunk, bits);
+        nkept += emit_to_side(run, &kept, first + done, chunk, bits);
+        if (rejected == NULL) continue;
+        invert_bits(bits, chunk);
+        emit_to_side(run, rejected, first + done, chunk, bits);
     }
     return nkept;
 }
@@ -224,8 +203,6 @@ static const struct chain_policy count_policy = {count_block, add_counts, finish
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_vector_width(size_t nbytes) { return nbytes <= 16 && (nbytes & (nbytes - 1)) == 0; }
-
 /* Of a task: blocks of so many sides. 0: no stage is needed. */
 static size_t stage_nbytes(size_t elem_nbytes, size_t nsides, uint32_t ntasks) {
     return is_vector_width(elem_nbytes) && ntasks > 1 ? nsides * CHAIN_BLOCK_NBYTES : 0;
@@ -248,34 +225,6 @@ static size_t out_nbytes_of(const struct compact_args *args) {
     return args->elem_nbytes;
 }
 
-static compact_kernel *compact_kernel_of(const struct kernels *kernels, size_t nbytes) {
-    return is_vector_width(nbytes) ? kernels->compact[__builtin_ctzll(nbytes)] : NULL;
-}
-
-bool cpu_compact_at_once(const upsweep_context *ctx, const struct compact_args *args) {
-    const struct kernels *kernels = cpu_kernels(ctx);
-    const size_t n = (size_t)args->n, out_nbytes = out_nbytes_of(args);
-    if (args->flags == NULL && args->output == COMPACT_KEPT) { /* of any length */
-        *args->count = kernels->filter[args->type](&args->keep, args->out, args->in, n);
-        return true;
-    }
-    if (args->n > CHUNK_ITEMS) return false;
-    const struct compact_run run = {
-        .args = args, .kernels = kernels, .compact = compact_kernel_of(kernels, out_nbytes), .out_nbytes = out_nbytes};
-    struct side kept = {args->out, n}, rejected = {args->rest, n};
-    uint64_t bits[CHUNK_ITEMS / 64];
-    mask_items(&run, 0, n, bits);
-    if (args->rest != NULL) {
-        *args->count = emit_to_both(&run, &kept, &rejected, 0, n, bits);
-        return true;
-    }
-    *args->count = emit_to_side(&run, &kept, 0, n, bits);
-    if (args->output != COMPACT_SPLIT) return true;
-    invert_bits(bits, n);
-    emit_to_side(&run, &kept, 0, n, bits); /* behind them */
-    return true;
-}
-
 upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args) {
     const bool split = args->output == COMPACT_SPLIT, to_one = split && args->rest == NULL;
     const size_t out_nbytes = out_nbytes_of(args), items = block_items(args->elem_nbytes, out_nbytes);
@@ -283,7 +232,6 @@ upsweep_status cpu_compact(upsweep_context *ctx, const struct compact_args *args
     struct compact_run run = {
         .args = args,
         .kernels = cpu_kernels(ctx),
-        .compact = compact_kernel_of(cpu_kernels(ctx), out_nbytes),
         .out_nbytes = out_nbytes,
         .stages = ctx->scratch,
         .stage_nbytes = to_one ? 0 : stage_nbytes(out_nbytes, split ? 2 : 1, ntasks),

@@ -42,6 +42,8 @@ typedef void mask_kernel(const upsweep_predicate *keep, const void *in, size_t n
 /* Copies the items of in [n] that satisfy the predicate to out [n] and returns their number; the rest as compact_kernel. The same as a mask
  * and then a compaction, without bits in between. */
 typedef size_t filter_kernel(const upsweep_predicate *keep, void *out, const void *in, size_t n);
+/* The same, and those that do not satisfy it to rest [n]. One of the two may lie before in or at it. */
+typedef size_t split_kernel(const upsweep_predicate *keep, void *out, void *rest, const void *in, size_t n);
 
 /* Copies the items of in [n] whose bit is set to out [room], which is as large as that takes, and returns their number. Writes within out
  * [room] only, but there also past the kept items: full vectors are what makes it fast. out may lie before in or at it: nothing is
@@ -89,6 +91,7 @@ struct kernels {
     reduce_kernel *reduce[UPSWEEP_TYPE_COUNT];
     mask_kernel *mask[UPSWEEP_TYPE_COUNT];
     filter_kernel *filter[UPSWEEP_TYPE_COUNT];
+    split_kernel *split[UPSWEEP_TYPE_COUNT];
     compact_kernel *compact[COMPACT_WIDTHS];
     indices_kernel *indices32, *indices64;
     copy_kernel *stream_copy;
@@ -130,5 +133,19 @@ ALWAYS_INLINE void compact_one_by_one(size_t nbytes, unsigned char **end, const 
 
 /* Items of any size: writes exactly the kept ones. out does not overlap in. */
 size_t compact_records(void *out, const void *in, const uint64_t *bits, size_t n, size_t item_nbytes);
+
+static inline bool is_vector_width(size_t nbytes) { return nbytes <= 16 && (nbytes & (nbytes - 1)) == 0; }
+
+/* By the one or the other. */
+static inline size_t compact_items(const struct kernels *kernels, size_t nbytes, void *out, size_t room, const void *in,
+                                   const uint64_t *bits, size_t n) {
+    if (!is_vector_width(nbytes)) return compact_records(out, in, bits, n, nbytes);
+    return kernels->compact[__builtin_ctzll(nbytes)](out, room, in, bits, n);
+}
+
+static inline void invert_bits(uint64_t *bits, size_t n) {
+    for (size_t w = 0; w < n / 64; w++) bits[w] = ~bits[w];
+    if (n % 64 != 0) bits[n / 64] ^= ((uint64_t)1 << n % 64) - 1;
+}
 
 #endif

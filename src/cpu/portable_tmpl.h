@@ -133,3 +133,14 @@ ALWAYS_INLINE size_t NAME(filter_items)(upsweep_cmp cmp, T *out, const T *in, T 
     }
     return kept;
 }
+
+ALWAYS_INLINE size_t NAME(split_items)(upsweep_cmp cmp, T *out, T *rest, const T *in, T value, size_t n) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const T x = in[i];
+        out[kept] = x;
+        rest[i - kept] = x;
+        kept += NAME(keeps)(cmp, x, value);
+    }
+    return kept;
+}

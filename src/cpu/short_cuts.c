@@ -11,6 +11,8 @@
 enum {
     FEW_ITEMS = 4096, /* less than a block (chain.h) of any type, and than what threads share */
     FEW_NBYTES = 16,  /* of a record */
+    FEW_BESIDE = 512, /* bytes that a partition to one array may keep beside it: to copy more takes longer than to test them, then to read
+                         them twice by bits (Zen 4, 2026-11) */
     FEW_UNITS = 16384 /* of text */
 };
 
@@ -45,6 +47,8 @@ ALWAYS_INLINE bool is_array(const void *p, uint64_t nbytes, size_t alignment) {
     return (uintptr_t)p - 1 < UINTPTR_MAX - nbytes && ((uintptr_t)p & (alignment - 1)) == 0;
 }
 
+static const upsweep_predicate is_set = {.cmp = UPSWEEP_NONZERO};
+
 /* ---- elements ---------------------------------------------------------------------------------------------------------------- */
 
 /* The same array, or two that share nothing, of a call on few elements; the caller's own scratch is left to the long way. */
@@ -72,30 +76,120 @@ ALWAYS_INLINE bool is_predicate(upsweep_type type, const upsweep_predicate *keep
     return to->value.u + types[type].offset <= types[type].most;
 }
 
-/* An output of a compaction that is apart from what else it has, or the input if it may be. */
-ALWAYS_INLINE bool is_output(const void *p, uint64_t nbytes, size_t alignment, const struct compact_args *a, bool in_place) {
-    return is_array(p, nbytes, alignment) && ((in_place && p == a->in) || is_apart(p, nbytes, a->in, a->n * a->elem_nbytes)) &&
-           (a->flags == NULL || is_apart(p, nbytes, a->flags, a->n)) && is_apart(p, nbytes, a->count, sizeof *a->count);
+/* The arrays of a compaction but for its output: n items of so many bytes, flags if it goes by them, and a count. */
+struct sources {
+    const void *in;
+    const uint8_t *flags; /* NULL: by a predicate */
+    const uint64_t *count;
+    uint64_t n;
+    size_t nbytes;
+};
+
+ALWAYS_INLINE bool are_sources(const upsweep_context *ctx, struct sources a) {
+    if (a.n - 1 >= FEW_ITEMS || a.nbytes - 1 >= FEW_NBYTES || ctx->scratch_is_callers) return false;
+    if (!is_array(a.count, sizeof *a.count, sizeof *a.count) || !is_array(a.in, a.n * a.nbytes, a.flags == NULL ? a.nbytes : 1))
+        return false;
+    return is_apart(a.count, sizeof *a.count, a.in, a.n * a.nbytes) &&
+           (a.flags == NULL || (is_array(a.flags, a.n, 1) && is_apart(a.count, sizeof *a.count, a.flags, a.n)));
 }
 
-static bool compact_few(upsweep_context *ctx, struct compact_args *a, const upsweep_predicate *keep) {
-    if (a->n - 1 >= FEW_ITEMS || ctx->scratch_is_callers) return false;
-    if (a->flags == NULL && !is_predicate(a->type, keep, &a->keep)) return false;
-    if (a->flags == NULL) a->elem_nbytes = types[a->type].nbytes;
-    if (a->elem_nbytes - 1 >= FEW_NBYTES) return false;
-    const size_t alignment = a->flags == NULL ? a->elem_nbytes : 1;
-    size_t out_nbytes = a->elem_nbytes, out_alignment = alignment;
-    if (a->output == COMPACT_INDICES32) out_nbytes = out_alignment = sizeof(uint32_t);
-    if (a->output == COMPACT_INDICES64) out_nbytes = out_alignment = sizeof(uint64_t);
-    const bool in_place = a->flags == NULL && (a->output == COMPACT_KEPT || a->rest != NULL);
-    const uint64_t nbytes = a->n * out_nbytes;
-    if (!is_array(a->count, sizeof *a->count, sizeof *a->count) || !is_array(a->in, a->n * a->elem_nbytes, alignment)) return false;
-    if (!is_apart(a->count, sizeof *a->count, a->in, a->n * a->elem_nbytes)) return false;
-    if (a->flags != NULL && (!is_array(a->flags, a->n, 1) || !is_apart(a->count, sizeof *a->count, a->flags, a->n))) return false;
-    if (!is_output(a->out, nbytes, out_alignment, a, in_place)) return false;
-    if (a->rest != NULL && !(is_output(a->rest, nbytes, out_alignment, a, in_place) && is_apart(a->out, nbytes, a->rest, nbytes)))
-        return false;
-    return cpu_compact_at_once(ctx, a);
+/* An output of n items of so many bytes that is apart from the rest, or the input if it may be. */
+ALWAYS_INLINE bool is_output(const void *p, size_t nbytes, struct sources a, bool in_place) {
+    const uint64_t all = a.n * nbytes;
+    return is_array(p, all, a.flags == NULL ? nbytes : 1) && ((in_place && p == a.in) || is_apart(p, all, a.in, a.n * a.nbytes)) &&
+           (a.flags == NULL || is_apart(p, all, a.flags, a.n)) && is_apart(p, all, a.count, sizeof *a.count);
+}
+
+/* The same of both sides of a partition; rest NULL: there is but one output. */
+ALWAYS_INLINE bool are_outputs(const void *out, const void *rest, struct sources a, bool in_place) {
+    const uint64_t all = a.n * a.nbytes;
+    return is_output(out, a.nbytes, a, in_place) &&
+           (rest == NULL || (is_output(rest, a.nbytes, a, in_place) && is_apart(out, all, rest, all)));
+}
+
+static upsweep_status compact_few(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                                  const upsweep_predicate *keep) {
+    upsweep_predicate test;
+    if (!is_predicate(type, keep, &test)) return compact_any(ctx, out, count, in, n, type, keep);
+    const struct sources a = {in, NULL, count, n, types[type].nbytes};
+    if (!are_sources(ctx, a) || !is_output(out, a.nbytes, a, true)) return compact_any(ctx, out, count, in, n, type, keep);
+    *count = cpu_kernels(ctx)->filter[type](&test, out, in, (size_t)n);
+    return UPSWEEP_OK;
+}
+
+static upsweep_status compact_flags_few(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
+                                        size_t elem_nbytes) {
+    const struct sources a = {in, flags, count, n, elem_nbytes};
+    uint64_t bits[FEW_ITEMS / 64];
+    if (flags == NULL || !are_sources(ctx, a) || !is_output(out, elem_nbytes, a, false))
+        return compact_flags_any(ctx, out, count, in, flags, n, elem_nbytes);
+    cpu_kernels(ctx)->mask[UPSWEEP_U8](&is_set, flags, (size_t)n, bits);
+    *count = compact_items(cpu_kernels(ctx), elem_nbytes, out, (size_t)n, in, bits, (size_t)n);
+    return UPSWEEP_OK;
+}
+
+static upsweep_status compact_indices_few(upsweep_context *ctx, void *out, uint64_t *count, const void *in, uint64_t n, upsweep_type type,
+                                          const upsweep_predicate *keep, upsweep_type index_type, uint64_t base) {
+    const uint64_t highest = index_type == UPSWEEP_U32 ? UINT32_MAX : UINT64_MAX;
+    upsweep_predicate test;
+    uint64_t bits[FEW_ITEMS / 64];
+    if (!is_predicate(type, keep, &test) || (index_type != UPSWEEP_U32 && index_type != UPSWEEP_U64) || base > highest - FEW_ITEMS)
+        return compact_indices_any(ctx, out, count, in, n, type, keep, index_type, base);
+    const struct sources a = {in, NULL, count, n, types[type].nbytes};
+    if (!are_sources(ctx, a) || !is_output(out, types[index_type].nbytes, a, false))
+        return compact_indices_any(ctx, out, count, in, n, type, keep, index_type, base);
+    const struct kernels *kernels = cpu_kernels(ctx);
+    kernels->mask[type](&test, in, (size_t)n, bits);
+    *count = (index_type == UPSWEEP_U32 ? kernels->indices32 : kernels->indices64)(out, base, bits, (size_t)n);
+    return UPSWEEP_OK;
+}
+
+/* To both sides by bits, which are inverted then; if rest is NULL, the rejected items go behind the kept ones. Neither side is the input.
+ */
+ALWAYS_INLINE size_t split_by_bits(const struct kernels *kernels, size_t nbytes, void *out, void *rest, const void *in, uint64_t *bits,
+                                   size_t n) {
+    const size_t kept = compact_items(kernels, nbytes, out, n, in, bits, n);
+    const size_t room = rest != NULL ? n : n - kept;
+    invert_bits(bits, n);
+    compact_items(kernels, nbytes, rest != NULL ? rest : (unsigned char *)out + kept * nbytes, room, in, bits, n);
+    return kept;
+}
+
+/* To one array by a predicate. */
+static size_t split_to_one(const struct kernels *kernels, void *out, const void *in, size_t n, upsweep_type type,
+                           const upsweep_predicate *test) {
+    const size_t nbytes = types[type].nbytes;
+    if (n * nbytes <= FEW_BESIDE) {
+        unsigned char rejected[FEW_BESIDE];
+        const size_t kept = kernels->split[type](test, out, rejected, in, n);
+        memcpy((unsigned char *)out + kept * nbytes, rejected, (n - kept) * nbytes);
+        return kept;
+    }
+    uint64_t bits[FEW_ITEMS / 64];
+    kernels->mask[type](test, in, n, bits);
+    return split_by_bits(kernels, nbytes, out, NULL, in, bits, n);
+}
+
+static upsweep_status partition_few(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n,
+                                    upsweep_type type, const upsweep_predicate *keep) {
+    const struct kernels *kernels = cpu_kernels(ctx);
+    upsweep_predicate test;
+    if (!is_predicate(type, keep, &test)) return partition_any(ctx, out, rest, count, in, n, type, keep);
+    const struct sources a = {in, NULL, count, n, types[type].nbytes};
+    if (!are_sources(ctx, a) || !are_outputs(out, rest, a, rest != NULL)) return partition_any(ctx, out, rest, count, in, n, type, keep);
+    *count = rest != NULL ? kernels->split[type](&test, out, rest, in, (size_t)n) : split_to_one(kernels, out, in, (size_t)n, type, &test);
+    return UPSWEEP_OK;
+}
+
+static upsweep_status partition_flags_few(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in,
+                                          const uint8_t *flags, uint64_t n, size_t elem_nbytes) {
+    const struct sources a = {in, flags, count, n, elem_nbytes};
+    uint64_t bits[FEW_ITEMS / 64];
+    if (flags == NULL || !are_sources(ctx, a) || !are_outputs(out, rest, a, false))
+        return partition_flags_any(ctx, out, rest, count, in, flags, n, elem_nbytes);
+    cpu_kernels(ctx)->mask[UPSWEEP_U8](&is_set, flags, (size_t)n, bits);
+    *count = split_by_bits(cpu_kernels(ctx), elem_nbytes, out, rest, in, bits, (size_t)n);
+    return UPSWEEP_OK;
 }
 
 /* Fits the type; *a gets it as the long way has it. */
@@ -244,10 +338,8 @@ static upsweep_status utf8_encode_few(upsweep_context *ctx, void *out, uint64_t 
     return encode_few(ctx, out, capacity, report, in, n, o);
 }
 
-const struct short_cuts cpu_short_cuts = {.scan = scan_few,
-                                          .compact = compact_few,
-                                          .sort = sort_few,
-                                          .sort_values = sort_values_few,
-                                          .utf8_decode = utf8_decode_few,
-                                          .utf8_encode = utf8_encode_few,
-                                          .utf8_measure = utf8_measure_few};
+#define SHORT_CUT_ROW(call) .call = call##_few,
+const struct short_cuts cpu_short_cuts = {
+    CALLS_WITH_SHORT_CUTS(SHORT_CUT_ROW).utf8_measure = utf8_measure_few,
+    .sort_values = sort_values_few,
+};

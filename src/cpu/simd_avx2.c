@@ -153,6 +153,7 @@ static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n
 /* ---- scans and predicates ---------------------------------------------------------------------------------------------------- */
 
 #define INTRINSIC(name) EACH_TYPE_PASTE(_mm256_##name##_, X86)
+#define SPLIT_ITEMS     2048 /* of a split, whose bits are computed at a time */
 
 #define EACH_TYPE "cpu/apply_tmpl.h"
 #include "../each_type.h"
@@ -184,11 +185,13 @@ static void stream_copy(void *out, const void *in, size_t nbytes) {
 #define REDUCE_ROW(e, v, name, ...) [e] = reduce_##name,
 #define MASK_ROW(e, v, name, ...)   [e] = mask_##name,
 #define FILTER_ROW(e, v, name, ...) [e] = filter_##name,
+#define SPLIT_ROW(e, v, name, ...)  [e] = split_##name,
 const struct kernels kernels_avx2 = {
     .scan = {UPSWEEP_TYPE_TABLE(SCAN_ROW)},
     .reduce = {UPSWEEP_TYPE_TABLE(REDUCE_ROW)},
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
     .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
+    .split = {UPSWEEP_TYPE_TABLE(SPLIT_ROW)},
     .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32,
     .indices64 = indices64,

@@ -61,17 +61,16 @@ ALWAYS_INLINE __m512i compress_vec(size_t nbytes, __m512i x, uint64_t mask) {
     return _mm512_maskz_compress_epi64((__mmask8)(_pdep_u64(mask, 0x55) * 3), x); /* an item is two words */
 }
 
-/* All of a vector's items whose bits are set go to *end, which moves on behind them: a full store, of which the next one overwrites what
- * is too much. */
-ALWAYS_INLINE void compress_full(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t mask) {
-    mask &= first_bytes(64 / nbytes);
-    _mm512_storeu_si512(*end, compress_vec(nbytes, load_vec(in), mask));
+/* The items of a vector whose bits are set go to *end, which moves on behind them: a full store, of which the next one overwrites what is
+ * too much. */
+ALWAYS_INLINE void compress_whole(size_t nbytes, unsigned char **end, __m512i x, uint64_t mask) {
+    _mm512_storeu_si512(*end, compress_vec(nbytes, x, mask));
     *end += nbytes * (size_t)_mm_popcnt_u64(mask);
 }
 
 /* 64 items, by a word of bits. */
 ALWAYS_INLINE void compress_word(size_t nbytes, unsigned char **end, const unsigned char *in, uint64_t word) {
-    for (size_t i = 0; i < 64; i += 64 / nbytes, in += 64) compress_full(nbytes, end, in, word >> i);
+    for (size_t i = 0; i < 64; i += 64 / nbytes, in += 64) compress_whole(nbytes, end, load_vec(in), word >> i & first_bytes(64 / nbytes));
 }
 
 /* The first n items of a vector, of which the rest is not read, nor anything else written. */
@@ -135,11 +134,8 @@ ALWAYS_INLINE size_t compact_numbers(size_t nbytes, void *out, uint64_t base, co
     __m512i index = numbers_from(nbytes, base);
     unsigned char *end = out;
     size_t i = 0;
-    for (; i < n / 64 * 64; i += lanes, index = next_numbers(nbytes, index)) {
-        const uint64_t mask = bits[i / 64] >> i % 64 & first_bytes(lanes);
-        _mm512_storeu_si512(end, compress_vec(nbytes, index, mask));
-        end += nbytes * (size_t)_mm_popcnt_u64(mask);
-    }
+    for (; i < n / 64 * 64; i += lanes, index = next_numbers(nbytes, index))
+        compress_whole(nbytes, &end, index, bits[i / 64] >> i % 64 & first_bytes(lanes));
     for (; i < n; i += lanes, index = next_numbers(nbytes, index))
         compress_first(nbytes, &end, index, bits[i / 64] >> i % 64 & first_bytes(lanes));
     return (size_t)(end - (unsigned char *)out) / nbytes;
@@ -165,11 +161,13 @@ static void stream_copy(void *out, const void *in, size_t nbytes) {
 #define REDUCE_ROW(e, v, name, ...) [e] = reduce_##name,
 #define MASK_ROW(e, v, name, ...)   [e] = mask_##name,
 #define FILTER_ROW(e, v, name, ...) [e] = filter_##name,
+#define SPLIT_ROW(e, v, name, ...)  [e] = split_##name,
 const struct kernels kernels_avx512 = {
     .scan = {UPSWEEP_TYPE_TABLE(SCAN_ROW)},
     .reduce = {UPSWEEP_TYPE_TABLE(REDUCE_ROW)},
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
     .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
+    .split = {UPSWEEP_TYPE_TABLE(SPLIT_ROW)},
     .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32,
     .indices64 = indices64,
