@@ -104,6 +104,8 @@ static void test_tagged_pairs(void) {
         keys[n - 1] = keys[n / 2];
         check_sort(&c, keys, "in order but for the last");
         free(keys);
+        const struct sort_case d = variant(c.form, i % 2 ? UPSWEEP_I16 : UPSWEEP_U8, 2 * n, i);
+        check_made(&d, i % 3 ? RANDOM : distributions[i / 3 % 4]);
     }
 }
 

@@ -8,12 +8,12 @@
 
 #include "sort_kernels.h"
 
-/* A place is a byte; values that are larger are gathered, not moved. */
-enum { SORT_PLACES = 256, SORT_PLACED_VALUE_NBYTES = 16 };
+/* The most items; values that are larger are gathered, not moved. */
+enum { SORT_PLACES = 512, SORT_PLACED_VALUE_NBYTES = 16 };
 
 enum sort_direction { SORT_FROM, SORT_TO };
 
-ALWAYS_INLINE void sort_place_items(unsigned char *out, const unsigned char *in, const uint8_t *places, uint32_t n, size_t nbytes,
+ALWAYS_INLINE void sort_place_items(unsigned char *out, const unsigned char *in, const uint16_t *places, uint32_t n, size_t nbytes,
                                     enum sort_direction direction) {
     UNROLLED for (size_t i = 0; i < n; i++) {
         const size_t to = direction == SORT_TO ? places[i] : i, from = direction == SORT_TO ? i : places[i];
@@ -22,7 +22,7 @@ ALWAYS_INLINE void sort_place_items(unsigned char *out, const unsigned char *in,
 }
 
 /* nbytes is a constant where it may be: as a number it makes each move a call. */
-ALWAYS_INLINE void sort_place(void *out, const void *in, const uint8_t *places, uint32_t n, size_t nbytes, enum sort_direction direction) {
+ALWAYS_INLINE void sort_place(void *out, const void *in, const uint16_t *places, uint32_t n, size_t nbytes, enum sort_direction direction) {
     unsigned char copy[SORT_PLACES * SORT_PLACED_VALUE_NBYTES];
     if (out == in) in = memcpy(copy, in, n * nbytes);
     if (nbytes == 1)
@@ -38,7 +38,7 @@ ALWAYS_INLINE void sort_place(void *out, const void *in, const uint8_t *places, 
 }
 
 /* Indices of 4 or 8 bytes. */
-ALWAYS_INLINE void sort_place_numbers(void *out, const uint8_t *places, uint32_t n, size_t nbytes, enum sort_direction direction) {
+ALWAYS_INLINE void sort_place_numbers(void *out, const uint16_t *places, uint32_t n, size_t nbytes, enum sort_direction direction) {
     uint32_t *const narrow = out;
     uint64_t *const wide = out;
     const bool to = direction == SORT_TO;
@@ -47,7 +47,7 @@ ALWAYS_INLINE void sort_place_numbers(void *out, const uint8_t *places, uint32_t
 }
 
 /* Keys and values, or indices; values of up to SORT_PLACED_VALUE_NBYTES. A constant direction. */
-ALWAYS_INLINE void sort_place_all(const struct sort_args *args, size_t key_nbytes, const uint8_t *places, enum sort_direction direction) {
+ALWAYS_INLINE void sort_place_all(const struct sort_args *args, size_t key_nbytes, const uint16_t *places, enum sort_direction direction) {
     const uint32_t n = (uint32_t)args->n;
     if (args->keys_out != NULL) sort_place(args->keys_out, args->keys_in, places, n, key_nbytes, direction);
     if (args->values_in != NULL)

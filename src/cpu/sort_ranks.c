@@ -65,7 +65,7 @@ ALWAYS_INLINE void load_images(size_t nbytes, __m512i *v, const void *keys, uint
 }
 
 /* nregisters: 1 as a constant, or more. */
-ALWAYS_INLINE void find_own_ranks(size_t nbytes, uint8_t *ranks, const __m512i *v, uint32_t n, uint32_t nregisters) {
+ALWAYS_INLINE void find_own_ranks(size_t nbytes, uint16_t *ranks, const __m512i *v, uint32_t n, uint32_t nregisters) {
     const uint32_t lanes = 64 / (uint32_t)nbytes;
     for (uint32_t own = 0; own < nregisters; own++) {
         const uint32_t here = n - own * lanes < lanes ? n - own * lanes : lanes;
@@ -78,12 +78,12 @@ ALWAYS_INLINE void find_own_ranks(size_t nbytes, uint8_t *ranks, const __m512i *
             int64_t rank = _mm_popcnt_u64(less | left);
             for (uint32_t r = 0; r < own; r++) rank += _mm_popcnt_u64(up_to(nbytes, v[r], k));
             for (uint32_t r = own + 1; r < nregisters; r++) rank += _mm_popcnt_u64(below(nbytes, v[r], k));
-            *ranks++ = (uint8_t)rank;
+            *ranks++ = (uint16_t)rank;
         }
     }
 }
 
-ALWAYS_INLINE void rank_keys(size_t nbytes, uint8_t *ranks, const void *keys, uint32_t n, const struct sort_image *image, uint64_t bits) {
+ALWAYS_INLINE void rank_keys(size_t nbytes, uint16_t *ranks, const void *keys, uint32_t n, const struct sort_image *image, uint64_t bits) {
     __m512i v[MOST_REGISTERS];
     load_images(nbytes, v, keys, n, image, bits);
     if (n <= 64 / nbytes)
@@ -92,7 +92,7 @@ ALWAYS_INLINE void rank_keys(size_t nbytes, uint8_t *ranks, const void *keys, ui
         find_own_ranks(nbytes, ranks, v, n, (n * (uint32_t)nbytes + 63) / 64);
 }
 
-static void find_ranks_avx512(uint8_t *ranks, const void *keys, uint32_t n, const struct sort_image *image, size_t key_nbytes,
+static void find_ranks_avx512(uint16_t *ranks, const void *keys, uint32_t n, const struct sort_image *image, size_t key_nbytes,
                               uint64_t bits) {
     if (key_nbytes == 1)
         rank_keys(1, ranks, keys, n, image, bits);
@@ -120,7 +120,7 @@ static uint64_t key_at(const void *keys, uint32_t i, size_t nbytes) {
 }
 
 /* Of any two keys, one goes before the other. */
-static void find_ranks_portable(uint8_t *ranks, const void *keys, uint32_t n, const struct sort_image *image, size_t key_nbytes,
+static void find_ranks_portable(uint16_t *ranks, const void *keys, uint32_t n, const struct sort_image *image, size_t key_nbytes,
                                 uint64_t bits) {
     uint64_t images[MOST_KEYS_PORTABLE];
     for (uint32_t i = 0; i < n; i++) {
@@ -129,13 +129,13 @@ static void find_ranks_portable(uint8_t *ranks, const void *keys, uint32_t n, co
         ranks[i] = 0;
         for (uint32_t j = 0; j < i; j++) {
             const bool before = images[i] < images[j];
-            ranks[j] = (uint8_t)(ranks[j] + before);
-            ranks[i] = (uint8_t)(ranks[i] + !before);
+            ranks[j] = (uint16_t)(ranks[j] + before);
+            ranks[i] = (uint16_t)(ranks[i] + !before);
         }
     }
 }
 
-static bool find_ranks(enum cpu_isa isa, uint8_t *ranks, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+static bool find_ranks(enum cpu_isa isa, uint16_t *ranks, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const uint64_t bits = sort_low_bits(args->hi_bit) & ~sort_low_bits(args->lo_bit);
 #if defined(__x86_64__)
     if (isa == CPU_AVX512 && args->n <= MOST_KEYS && args->n * key_nbytes <= MOST_REGISTERS * 64) {
@@ -150,7 +150,7 @@ static bool find_ranks(enum cpu_isa isa, uint8_t *ranks, const struct sort_args 
 }
 
 bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
-    uint8_t ranks[MOST_KEYS];
+    uint16_t ranks[MOST_KEYS];
     if (args->value_nbytes > SORT_PLACED_VALUE_NBYTES || !find_ranks(isa, ranks, args, image, key_nbytes)) return false;
     sort_place_all(args, key_nbytes, ranks, SORT_TO);
     return true;
