@@ -111,8 +111,8 @@ static void set_scratch(struct sort_job *job, const struct sort_args *args, cons
     job->by_place = false;
 }
 
-static void set_tiles(struct sort_job *job, const struct cuda_queue *queue, size_t key_nbytes, uint32_t word) {
-    job->rows = rows_for(queue, job->n, max_rows(queue, key_nbytes, word));
+static void set_tiles(struct sort_job *job, uint32_t rows) {
+    job->rows = rows;
     const uint64_t tile_items = (uint64_t)SORT_THREADS * job->rows;
     job->ntiles = (uint32_t)((job->n + tile_items - 1) / tile_items);
     job->portion_tiles = (uint32_t)min_u64(job->ntiles, SORT_PORTION_ITEMS / tile_items);
@@ -301,7 +301,7 @@ static cudaError_t launch_stable_of(struct sort_job *job, struct split_job *spli
     first.value_nbytes = first.value_unit = 16;
     first.keys_tmp = second.keys_tmp = args->values_out;
     second.values_tmp = NULL; /* indices */
-    set_tiles(&first, queue, sizeof(KEY), 16);
+    set_tiles(&first, rows_for(queue, job->n, max_rows(queue, sizeof(KEY), 16)));
     return launch_stable<KEY>(&first, &second, split, queue, 16);
 }
 
@@ -367,10 +367,10 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
         return launch_small<KEY>(&job, queue);
     }
     const struct sort_scratch layout = layout_scratch(queue, args->n, sizeof(KEY), args->value_nbytes, job.drop_keys);
-    void *indices = (char *)scratch + layout.indices;
     set_scratch(&job, args, &layout, scratch);
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
-    set_tiles(&job, queue, sizeof(KEY), word);
+    const uint32_t most_rows = max_rows(queue, sizeof(KEY), word);
+    set_tiles(&job, rows_for(queue, args->n, most_rows));
     job.most_values = few_values<KEY>(queue, args);
 
     cudaError_t error;
@@ -379,10 +379,11 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
         error = launch_few_bits<KEY>(&job, nlaunches, queue, word);
     } else {
         error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
+        set_tiles(&job, rows_of_passes(queue, args->n, most_rows));
         if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
     }
     if (error != cudaSuccess || !is_gathered(args)) return error;
-    return launch_gather(&job, args, indices, queue);
+    return launch_gather(&job, args, (char *)scratch + layout.indices, queue);
 }
 
 int cuda_launch_sort(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {

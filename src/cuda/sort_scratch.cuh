@@ -31,6 +31,20 @@ static uint32_t rows_for(const struct cuda_queue *queue, uint64_t n, uint32_t ro
     return max_u32(rows_at_once(queue, n, SORT_THREADS, SORT_CTAS_PER_SM, rows_limit), SORT_MIN_ROWS);
 }
 
+/* Rounds of tiles as large as can be, if each round are as many as run at once. */
+static uint64_t rounds_of_tiles(const struct cuda_queue *queue, uint64_t n, uint32_t rows_limit) {
+    const uint64_t round = (uint64_t)queue->nsms * SORT_CTAS_PER_SM * SORT_THREADS * rows_limit;
+    return (n + round - 1) / round;
+}
+
+/* Rows of onesweep's tiles: of two full rounds, if that takes no more than a quarter off the tiles. A pass waits for the one before it, so
+ * that few have anything to do while some are in a last round; but smaller tiles make shorter runs. */
+static uint32_t rows_of_passes(const struct cuda_queue *queue, uint64_t n, uint32_t rows_limit) {
+    const uint64_t rounds = rounds_of_tiles(queue, n, rows_limit);
+    const uint32_t rows = rows_for(queue, (n + rounds - 1) / rounds, rows_limit);
+    return rounds == SORT_FULL_ROUNDS && 4 * rows >= 3 * rows_limit ? rows : rows_for(queue, n, rows_limit);
+}
+
 /* Dynamic shared memory for a tile: first the counters are there, then the keys and words. */
 template <typename KEY, int WORD> static uint32_t tile_nbytes(const struct sort_job *job) {
     const uint32_t counters = SORT_THREADS / SORT_TEAM * TEAM_WORDS * sizeof(uint32_t);
@@ -88,7 +102,8 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     const uint32_t word = word_nbytes(n, value_nbytes), widest = value_nbytes == 16 ? 16 : word; /* that a partition moves */
     const uint64_t full_tile = (uint64_t)SORT_THREADS * max_rows(queue, key_nbytes, widest);
     const uint64_t at_once = (uint64_t)queue->nsms * SORT_CTAS_PER_SM, portion = min_u64(n, SORT_PORTION_ITEMS);
-    const uint64_t tiles = portion / full_tile > at_once ? portion / full_tile : at_once;
+    const uint64_t rounds = rounds_of_tiles(queue, n, max_rows(queue, key_nbytes, widest));
+    const uint64_t tiles = max_u64(portion / full_tile, min_u64(rounds, SORT_FULL_ROUNDS) * at_once);
     s.state_rows = min_u64(portion / (SORT_THREADS * SORT_MIN_ROWS), tiles) + 1;
 
     const unsigned key_buffers = !argsort || key_nbytes == 2 ? 1 : key_nbytes == 1 ? 0 : 2;
