@@ -11,7 +11,7 @@
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors; also for pairs of 32-bit keys,
  *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
- *        sort_fused_gaps.cuh     of those that have bits in common; passes over keys alone leave these out, too: sort_gaps.cuh
+ *        sort_fused_gaps.cuh     of those that have bits in common; passes leave these out, too: sort_gaps.cuh
  *        sort_fused_sample.cuh   of those that are skewed: sort_sample.cuh; with something beside them, sort_fused_repeats.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_by_value.cuh   of some of them by their values, if these are spread evenly
@@ -21,8 +21,7 @@
  *        sort_stable.cuh  of keys with values: sort_placed.cuh; of uniform ones of 32 bits with 4 bytes before that, sort_slots_pairs.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *        sort_shorts_fused.cuh   of fewer
- *        sort_few.cuh     of others, if there are few values: by the kernels of onesweep; with something beside them, one pass does it:
- *                         sort_ranked_values.cuh
+ *        sort_few.cuh     of others of few values, by the kernels of onesweep; with something beside them, one pass: sort_ranked_values.cuh
  *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh; else by one CTA, sort_small.cuh
  *
  * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, the
@@ -319,12 +318,13 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.flip = job->flip;
     split.float_mask = job->float_mask;
     split.most_values = job->most_values;
+    split.least_saved = job->least_saved = job->has_values && !job->drop_keys ? 2 : 1;
     split.header = (struct split_header *)(scratch + layout->split);
     if constexpr (sizeof(KEY) >= 4) {
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
-        if (alone && looks_for_gaps<KEY>(&split, queue)) job->seen = split.seen = &split.header->seen;
+        if (looks_for_gaps<KEY>(&split, queue, args, alone)) job->seen = split.seen = &split.header->seen;
         if (alone) return launch_split_of<KEY, KEY>(job, &split, layout, scratch, queue, args);
         if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, layout, scratch, queue, args);
         return launch_stable_of<KEY>(job, &split, queue, args, scratch + layout->slots, word);

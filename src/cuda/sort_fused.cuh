@@ -70,10 +70,15 @@ static __device__ __forceinline__ void copy_runs(const struct split_job &split, 
     }
 }
 
-/* Says for the passes which bits vary. All threads of all CTAs call it, when nobody needs the shared memory any more. A call, so that what
- * it needs does not burden the kernel. */
-template <typename KEY> static __device__ __noinline__ void say_what_varies(const struct split_job &split, unsigned char *s_memory) {
-    look_for_gaps<KEY>(split, *(uint64_t(*)[32])s_memory);
+/* Says for the passes which bits vary. sparse: half of the digits have no keys, or more, as is so if a top bit does not vary; else nobody
+ * looks. All threads of all CTAs call it, when nobody needs the shared memory any more. A call, so that what it needs does not burden the
+ * kernel. */
+template <typename KEY>
+static __device__ __noinline__ void say_what_varies(const struct split_job &split, bool sparse, unsigned char *s_memory) {
+    if (sparse)
+        look_for_gaps<KEY>(split, *(uint64_t(*)[32])s_memory);
+    else if (blockIdx.x == 0 && threadIdx.x == 0)
+        split.seen->nctas = 0;
 }
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
@@ -131,10 +136,12 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     if (!fits) {
         if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
             if (split.n <= SAMPLED_MAX && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
-        } else if constexpr (sizeof(KEY) == 8) {
-            if (split.seen) say_what_varies<KEY>(split, s_memory);
         }
         clear_stable(job.stable);
+        if constexpr (sizeof(ITEM) == 8 && !sample_shape<KEY, ITEM, ROWS>::EVER) {
+            const uint32_t nused = (uint32_t)__syncthreads_count(digit < ndigits && total > 0);
+            if (split.seen) say_what_varies<KEY>(split, nused <= ndigits / 2, s_memory);
+        }
         return;
     }
     if (sizeof(ITEM) > sizeof(KEY) && !split.tmp)

@@ -5,9 +5,9 @@
  *
  * Of 64-bit keys of which every third bit varies each of the eight digits has two or three bits that do, and takes a pass; closed up they
  * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them (sort_split.cuh, sort_fused.cuh),
- * each CTA says which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. Only
- * of keys alone: passes that move values would be slower for it, whatever the keys. Up to 2^20 are rather split by closed images:
- * sort_fused_gaps.cuh.
+ * each CTA says which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. In
+ * passes that move values this would take registers that they need for all keys: so there keys are closed while they are counted, and
+ * opened, unless it is an argsort, by one more pass. Up to 2^20 are rather split by closed images: sort_fused_gaps.cuh.
  *
  * Bits are moved by powers of two: each step moves those down whose distance has that bit, from the lowest on; opening goes the other way.
  * Cost: a read of the keys, if the sample promises fewer passes; three operations a step and key to close, two to open; six steps at most.
@@ -66,16 +66,17 @@ template <typename KEY> struct varying_bits {
 };
 
 /* Which bits vary, of keys that are left to the passes? Nobody looks if a sample says that it would not save a pass, or that there are so
- * few values that they are counted; where keys may be split further, it must halve the passes. All threads of all CTAs call it. JOB: a
- * split_job. */
+ * few values that they are counted; where keys may be split further, it must halve the passes, and where they are opened by one more, save
+ * two. All threads of all CTAs call it. JOB: a split_job. */
 template <typename KEY, typename JOB> static __device__ __forceinline__ bool look_for_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
     const KEY *keys = (const KEY *)job.in;
     const struct key_order<KEY> order(job);
     const KEY first = order.image(keys[0]);
-    KEY varying = order.image(sampled_key(keys, job.n)) ^ first;
+    const uint64_t share = threadIdx.x * (uint64_t)job.n / VALUE_SAMPLE; /* and of it any: keys in step with it seem to share low bits */
+    KEY varying = order.image(keys[share + __umulhi(threadIdx.x * 0x9e3779b1u, (uint32_t)(job.n / VALUE_SAMPLE))]) ^ first;
     const uint64_t sampled = or_of_threads(varying, s_seen);
     const bool few = count_bits(sampled) < 32 && 1u << count_bits(sampled) <= job.most_values;
-    const bool pays = !few && digits_saved(sampled) >= (job.levels_first ? closed_digits(sampled) : 1);
+    const bool pays = !few && digits_saved(sampled) >= (job.levels_first ? closed_digits(sampled) : job.least_saved);
     if (threadIdx.x == 0 && blockIdx.x == 0) job.seen->nctas = pays ? gridDim.x : 0;
     if (!pays) return false;
     __syncthreads(); /* all know what the sample has seen */

@@ -11,7 +11,9 @@
  * In place `in` is `out`, so the number of moves must be even: where it is not, one skipped pass copies instead. The launcher makes sure
  * that there is one, by adding a pass over no bits if the number of passes is odd.
  *
- * If all keys share some bits, and a pass can be saved by leaving them out, digits are cut out of what is left (sort_gaps.cuh).
+ * If all keys share some bits, and a pass can be saved by leaving them out, digits are cut out of what is left (sort_gaps.cuh). Keys that
+ * something goes with are written as what is left of them, to the buffer that the first pass does not write, and that is where it reads
+ * them; a last pass opens them.
  *
  * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass.
  * Cost: the keys read once.  Source: Adinets and Merrill, Onesweep, 2022, section 4.1 */
@@ -43,15 +45,42 @@ template <typename PLAN, typename ORDER> struct digit_counts {
     }
 };
 
+/* Counts all keys, of which add() makes closed images, and writes the keys that have these images. */
+template <typename KEY, typename COUNTS>
+static __device__ __forceinline__ void close_keys(const struct sort_job &job, KEY *closed, const COUNTS &counts) {
+    constexpr uint32_t LOADS = 8;
+    const KEY *keys = (const KEY *)job.keys_in;
+    const struct key_order<KEY> order(job);
+    const uint64_t nthreads = (uint64_t)gridDim.x * blockDim.x;
+    uint64_t at = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; at + (LOADS - 1) * nthreads < job.n; at += LOADS * nthreads) {
+        KEY some[LOADS];
+#pragma unroll
+        for (uint32_t i = 0; i < LOADS; i++) some[i] = keys[at + i * nthreads];
+        counts.add(some);
+#pragma unroll
+        for (uint32_t i = 0; i < LOADS; i++) closed[at + i * nthreads] = order.key_of_image(some[i]);
+    }
+    for (; at < job.n; at += nthreads) {
+        KEY one[1] = {keys[at]};
+        counts.add(one);
+        closed[at] = order.key_of_image(one[0]);
+    }
+}
+
 /* Counts the CTA's share of all keys, and adds its counts to those of all. A CTA's counters have 32 bits: its share of the keys is below
- * 2^32 while a multiprocessor comes with less than 4 GB of memory. All threads call it. */
+ * 2^32 while a multiprocessor comes with less than 4 GB of memory. closed: NULL, or where closed keys are wanted. All threads call it. */
 template <typename KEY, typename PLAN, typename ORDER>
-static __device__ __forceinline__ void count_digits(const struct sort_job &job, const PLAN &plan, const ORDER &order, uint32_t *s_counts) {
+static __device__ __forceinline__ void count_digits(const struct sort_job &job, const PLAN &plan, const ORDER &order, uint32_t *s_counts,
+                                                    KEY *closed) {
     const uint32_t copies = job.histogram_copies, nwords = min(job.npasses, (uint32_t)sizeof(KEY)) * SORT_DIGITS * copies;
     for (uint32_t i = threadIdx.x; i < nwords; i += blockDim.x) s_counts[i] = 0;
     __syncthreads(); /* zeroes before counts */
     const struct digit_counts<PLAN, ORDER> counts = { job, plan, order, s_counts };
-    read_keys((const KEY *)job.keys_in, job.n, counts);
+    if (closed)
+        close_keys(job, closed, counts);
+    else
+        read_keys((const KEY *)job.keys_in, job.n, counts);
     __syncthreads(); /* all counts */
     for (uint32_t i = threadIdx.x; i < nwords / copies; i += blockDim.x) {
         uint32_t sum = 0;
@@ -76,27 +105,39 @@ static __device__ __forceinline__ void scan_histograms(const struct sort_job &jo
     __syncthreads(); /* s_sums may be used again, and *s_live is known */
 }
 
-/* live: a bit for each pass that must sort. One thread calls it. */
-static __device__ void write_plan(const struct sort_job &job, uint32_t live) {
-    const uint32_t nlive = __popc(live);
-    uint32_t moves = nlive + (job.in_place && nlive % 2);
-    if (moves == 0 && !job.all_in_place) moves = job.in_place ? 2 : 1;
+/* How often keys are moved if so many passes sort. */
+static __device__ uint32_t moves_of(const struct sort_job &job, uint32_t nlive) {
+    const uint32_t moves = nlive + (job.in_place && nlive % 2);
+    return moves > 0 || job.all_in_place ? moves : job.in_place ? 2 : 1;
+}
 
+/* What a move writes that so many follow. */
+static __device__ uint32_t buffer_before(uint32_t moves) { return moves % 2 == 0 ? BUFFER_OUT : BUFFER_TMP; }
+
+/* live: a bit for each pass that must sort. plan: what has their shifts and masks. closed: the keys have been written closed up. One thread
+ * calls it. */
+template <typename PLAN> static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, uint32_t live, bool closed) {
+    const uint32_t nlive = __popc(live), moves = moves_of(job, nlive);
     uint32_t copies = moves - nlive, moved = 0, sorted = 0, src = BUFFER_IN;
     for (uint32_t pass = 0; pass < job.npasses; pass++) {
         const bool sorts = live >> pass & 1;
         if (!sorts && copies == 0) continue;
         struct pass_plan *run = &job.header->run[moved];
         run->pass = pass;
+        run->shift = plan.shift[pass];
+        run->mask = plan.mask[pass];
         run->sorts = sorts;
         run->first = moved == 0;
         run->last = moved == moves - 1;
         run->src = src;
-        run->dst = src = (moves - 1 - moved) % 2 == 0 ? BUFFER_OUT : BUFFER_TMP;
+        run->keys_src = closed && moved == 0 ? buffer_before(moves) : src;
+        run->dst = src = buffer_before(moves - 1 - moved);
         run->live = sorted;
         sorts ? sorted++ : copies--;
         moved++;
     }
+    if (closed && !job.drop_keys)
+        job.header->run[moved++] = {0, 0, 0, false, false, true, true, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, sorted};
     job.header->nruns = moved;
 }
 
@@ -105,7 +146,7 @@ template <typename KEY> static __device__ __forceinline__ bool find_gaps(const s
     __shared__ uint64_t s_seen[32];
     if (!job.seen || job.seen->nctas == 0) return false;
     const uint64_t varying = or_of_threads(threadIdx.x < job.seen->nctas ? job.seen->of_cta[threadIdx.x] : 0, s_seen);
-    if (digits_saved(varying) == 0) return false;
+    if (digits_saved(varying) < job.least_saved) return false;
     if (threadIdx.x == 0) {
         plan_digits(s_gaps, varying);
         plan_closing<KEY>(s_gaps, (KEY)varying, key_order<KEY>(job).image(*(const KEY *)job.keys_in));
@@ -135,13 +176,17 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
         job.states[0][i] = 0;
     }
     bool counted = false, tried = false, closed = false;
+    KEY *closed_keys = NULL;
+    __shared__ struct bit_gaps s_gaps;
     if constexpr (sizeof(KEY) >= 4) {
-        __shared__ struct bit_gaps s_gaps;
         counted = perhaps_few && count_by_value<KEY>(job, s_memory, s_values, &tried);
         closed = !tried && find_gaps<KEY>(job, s_gaps);
-        if (closed) count_digits<KEY>(job, s_gaps, closed_order<KEY>(key_order<KEY>(job), s_gaps, true, 0), (uint32_t *)s_memory);
+        if (closed && job.has_values)
+            closed_keys = (KEY *)buffer_at(buffer_before(moves_of(job, s_gaps.ndigits)), NULL, job.keys_out, job.keys_tmp);
+        const closed_order<KEY> order(key_order<KEY>(job), s_gaps, true, 0);
+        if (closed) count_digits(job, s_gaps, order, (uint32_t *)s_memory, closed_keys);
     }
-    if (!counted && !closed) count_digits<KEY>(job, job, key_order<KEY>(job), (uint32_t *)s_memory);
+    if (!counted && !closed) count_digits(job, job, key_order<KEY>(job), (uint32_t *)s_memory, (KEY *)NULL);
     __threadfence(); /* this thread's counts before the CTA is counted as done */
     __syncthreads();
     if (threadIdx.x == 0) s_last = atomicAdd(&job.header->histograms_done, 1) == gridDim.x - 1;
@@ -153,7 +198,11 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
         if (tried && plan_values<KEY>(job, s_memory, s_values, s_sums)) return; /* all CTAs have tried, or none has */
     }
     for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
-    if (threadIdx.x == 0) write_plan(job, s_live);
+    if (threadIdx.x > 0) return;
+    if (closed)
+        write_plan(job, s_gaps, s_live, closed_keys != NULL);
+    else
+        write_plan(job, job, s_live, false);
 }
 
 #endif

@@ -20,9 +20,10 @@ enum { BUFFER_IN, BUFFER_OUT, BUFFER_TMP };
 /* A pass that runs. One whose digit all keys share does not, unless data must change buffers so that the last one ends in `out`: then it
  * copies. */
 struct pass_plan {
-    uint32_t pass; /* which digit */
+    uint32_t pass, shift, mask; /* which digit */
     bool sorts, first, last;
-    uint32_t src, dst;
+    bool opens; /* does not sort: keys are opened (sort_gaps.cuh) */
+    uint32_t src, dst, keys_src;
     uint32_t live; /* passes before this one that sort */
 };
 
@@ -88,6 +89,7 @@ struct sort_job {
     const void *values_moved;     /* NULL, or if only_if says ALL_FIT, what the indices of values that are gathered are of */
     const uint32_t *only_if;      /* NULL, or an enum split_fit */
     const struct seen_bits *seen; /* NULL, or if that is NOT_SPLIT, which bits vary */
+    uint32_t least_saved;         /* passes, if bits that do not vary are left out */
     uint32_t histogram_copies;    /* of each counter, in the histogram kernel: a power of two, at most 32 */
     struct sort_header *header;
     uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */

@@ -27,7 +27,7 @@ static __device__ __forceinline__ struct sort_tile<KEY> tile_at(const struct sor
     const uint32_t tile_items = job.rows * SORT_THREADS;
     t.first = (uint64_t)tile * tile_items;
     t.count = (uint32_t)min((uint64_t)tile_items, job.n - t.first);
-    t.keys_src = (const KEY *)buffer_at(run.src, job.keys_in, job.keys_out, job.keys_tmp) + t.first;
+    t.keys_src = (const KEY *)buffer_at(run.keys_src, job.keys_in, job.keys_out, job.keys_tmp) + t.first;
     t.keys_dst = job.drop_keys && run.last ? NULL : (KEY *)buffer_at(run.dst, NULL, job.keys_out, job.keys_tmp);
     const bool indices = run.first && !job.values_in;
     t.numbered = indices || job.by_place;
@@ -35,6 +35,25 @@ static __device__ __forceinline__ struct sort_tile<KEY> tile_at(const struct sor
     t.values_src = (const char *)buffer_at(run.src, job.values_in, job.values_out, job.values_tmp) + t.first * job.value_nbytes;
     t.values_dst = (char *)buffer_at(run.dst, NULL, job.values_out, job.values_tmp);
     return t;
+}
+
+/* Opens the keys of a tile, where they are: the last pass over closed ones. */
+template <typename KEY>
+static __device__ __forceinline__ void open_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile) {
+    constexpr int LOADS = 4;
+    const struct bit_gaps gaps = job.header->gaps;
+    const struct key_order<KEY> order(job);
+    KEY *keys = tile.keys_dst + tile.first;
+    for (uint32_t first = threadIdx.x; first < tile.count; first += LOADS * SORT_THREADS) {
+        KEY some[LOADS]; /* all read before one is written: the compiler would not know that these differ */
+#pragma unroll
+        for (int i = 0; i < LOADS; i++) some[i] = first + i * SORT_THREADS < tile.count ? keys[first + i * SORT_THREADS] : (KEY)0;
+#pragma unroll
+        for (int i = 0; i < LOADS; i++) {
+            const KEY key = order.key_of_image(open_image(gaps, order.image(some[i])));
+            if (first + i * SORT_THREADS < tile.count) keys[first + i * SORT_THREADS] = key;
+        }
+    }
 }
 
 /* Where a tile's keys of a digit go in this pass and portion; the portion's last tile says where the next portion's begin. */
@@ -66,7 +85,6 @@ static __device__ __forceinline__ void clear_states(uint32_t *states, uint32_t n
 
 /* What one thread of a CTA finds out for all: in shared memory, because registers are short. */
 template <typename KEY> struct pass_desk {
-    uint32_t shift[SORT_MAX_PASSES], mask[SORT_MAX_PASSES]; /* of each pass */
     uint32_t nruns, ticket;
     uint32_t finished;   /* tiles that have not been reported yet */
     uint32_t waited_for; /* tiles that were seen to be done */
@@ -106,20 +124,14 @@ template <typename KEY> static __device__ __forceinline__ void draw_ticket(const
     desk.portion = portion;
     desk.portion_tile = portion_tile;
     desk.round = desk.run.live * job.nportions + portion;
-    desk.at = {desk.shift[desk.run.pass], desk.mask[desk.run.pass], job.states[desk.round % 2], portion_tile};
+    desk.at = {desk.run.shift, desk.run.mask, job.states[desk.round % 2], portion_tile};
     desk.starts = {job.header->base, desk.run.pass, portion, portion_tile == job.portion_tiles - 1};
 }
 
-/* All passes, by digits of these shifts and masks. SORT: sorts the tile at hand, s_desk.tile. */
+/* All passes. SORT: sorts the tile at hand, s_desk.tile. */
 template <typename KEY, int VALUE_NBYTES, typename SORT>
-static __device__ __forceinline__ void do_passes(const struct sort_job &job, const uint32_t *shift, const uint32_t *mask,
-                                                 struct pass_desk<KEY> &s_desk, const SORT &sort) {
+static __device__ __forceinline__ void do_passes(const struct sort_job &job, struct pass_desk<KEY> &s_desk, const SORT &sort) {
     if (threadIdx.x == 0) {
-#pragma unroll
-        for (uint32_t pass = 0; pass < SORT_MAX_PASSES; pass++) {
-            s_desk.shift[pass] = shift[pass];
-            s_desk.mask[pass] = mask[pass];
-        }
         s_desk.nruns = job.header->nruns;
         s_desk.finished = s_desk.waited_for = 0;
     }
@@ -130,6 +142,8 @@ static __device__ __forceinline__ void do_passes(const struct sort_job &job, con
         if (s_desk.run.sorts) {
             clear_states(job.states[(s_desk.round + 1) % 2], job.state_rows, s_desk.portion_tile, tiles_of_portion(job, s_desk.portion));
             sort();
+        } else if (VALUE_NBYTES > 0 && s_desk.run.opens) {
+            open_tile(job, s_desk.tile);
         } else {
             copy_tile<KEY, VALUE_NBYTES>(job, s_desk.tile);
         }
@@ -153,7 +167,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
                 fill_values<SORT_THREADS, KEY>(job);
             } else {
                 const struct value_order<KEY> order(job, s_memory);
-                do_passes<KEY, VALUE_NBYTES>(job, job.shift, job.mask, s_desk, [&] {
+                do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
                     sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts,
                                                                       s_memory + ranked_values_nbytes(sizeof(KEY)), s_sums, order);
                 });
@@ -169,13 +183,12 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             for (uint32_t i = threadIdx.x; i < sizeof s_gaps / sizeof *words; i += SORT_THREADS) ((uint32_t *)&s_gaps)[i] = words[i];
             __syncthreads(); /* the plan */
         }
-        const uint32_t *shift = closed ? s_gaps.shift : job.shift, *mask = closed ? s_gaps.mask : job.mask;
-        do_passes<KEY, VALUE_NBYTES>(job, shift, mask, s_desk, [&] {
+        do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
             const closed_order<KEY> order(key_order<KEY>(job), s_gaps, closed, s_desk.run.live);
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, order);
         });
     } else {
-        do_passes<KEY, VALUE_NBYTES>(job, job.shift, job.mask, s_desk, [&] {
+        do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, key_order<KEY>(job));
         });
     }

@@ -7,9 +7,8 @@
  *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
- * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Of many integers, if they are uniform, step 1
- * is left out (sort_slots.cuh), and of floats, if their values are uniform (sort_value_slots.cuh), or a sample tells enough of them
- * (sort_cell_slots.cuh).
+ * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Step 1 is left out of many integers that are
+ * uniform (sort_slots.cuh), and of floats whose values are (sort_value_slots.cuh), or of which a sample tells enough (sort_cell_slots.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
  * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
@@ -123,6 +122,7 @@ struct split_job {
     uint32_t copies;           /* of each counter of the histogram kernel */
     struct seen_bits *seen;    /* NULL, or who leaves keys to the passes says which of their bits vary */
     uint32_t most_values;      /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
+    uint32_t least_saved;      /* passes, if bits that do not vary are left out (sort_gaps.cuh) */
     struct slots_plan slots;   /* the first attempt */
     void *value_area;          /* slots of an attempt before that (sort_value_slots.cuh); NULL: there are none */
     struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */

@@ -77,10 +77,12 @@ static uint32_t fused_rows(const struct cuda_queue *queue, uint64_t n) {
     return (uint32_t)min_u64((n + row - 1) / row, UINT32_MAX);
 }
 
-/* Does who leaves keys alone to the passes look which of their bits vary? Of those that fit the multiprocessors, if it is worth while. */
-template <typename KEY> static bool looks_for_gaps(const struct split_job *split, const struct cuda_queue *queue) {
-    if (queue->nsms > SORT_HISTOGRAM_THREADS) return false;
-    return !split->fused || (sizeof(KEY) == 8 && !split->cell_keys && fused_rows(queue, split->n) > SAMPLED_MAX_ROWS);
+/* Does who leaves keys to the passes look which of their bits vary? Of those that fit the multiprocessors, if it is worth while. */
+template <typename KEY>
+static bool looks_for_gaps(const struct split_job *split, const struct cuda_queue *queue, const struct sort_args *args, bool alone) {
+    if (queue->nsms > SORT_HISTOGRAM_THREADS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
+    if (!split->fused) return alone || split->n > SAMPLED_MAX;
+    return (sizeof(KEY) == 8 || !alone) && !split->cell_keys && fused_rows(queue, split->n) > SAMPLED_MAX_ROWS;
 }
 
 /* Do the keys fit the multiprocessors, and may CTAs wait for one another? */
