@@ -45,9 +45,9 @@ enum {
     CUDA_CONTROL_SKEWED_NBYTES = 98 << 10,
     CUDA_CONTROL_SHORTS = CUDA_CONTROL_SKEWED + CUDA_CONTROL_SKEWED_NBYTES, /* sort_shorts_fused.cuh */
     CUDA_CONTROL_SHORTS_NBYTES = 521 << 10,
-    CUDA_CONTROL_FEW_BITS = CUDA_CONTROL_SHORTS + CUDA_CONTROL_SHORTS_NBYTES, /* sort_few_bits.cuh */
-    CUDA_CONTROL_FEW_BITS_NBYTES = 257 << 10,
-    CUDA_CONTROL_NBYTES = CUDA_CONTROL_FEW_BITS + CUDA_CONTROL_FEW_BITS_NBYTES
+    CUDA_CONTROL_ROUNDS = CUDA_CONTROL_SHORTS + CUDA_CONTROL_SHORTS_NBYTES, /* sort_exchange.cuh */
+    CUDA_CONTROL_ROUNDS_NBYTES = 560 << 10,
+    CUDA_CONTROL_NBYTES = CUDA_CONTROL_ROUNDS + CUDA_CONTROL_ROUNDS_NBYTES
 };
 
 /* 0 if this library has kernels for the current device; then *arch is the architecture that they are compiled for: maybe an older one. */

@@ -6,7 +6,8 @@
  *     sort_tile.cuh       a stable partition of one tile
  *
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh; without bits that all keys
- *                         share, sort_gaps.cuh; by few bits, of as many keys as fit the multiprocessors, in one launch: sort_few_bits.cuh
+ *                         share, sort_gaps.cuh
+ *        sort_rounds.cuh  the same in one launch, of as many keys as fit the multiprocessors
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors; also for pairs of 32-bit keys,
@@ -34,11 +35,11 @@
 #include <stddef.h>
 
 #include "sort_bytes.cuh"
-#include "sort_few_bits.cuh"
 #include "sort_gather.cuh"
 #include "sort_histogram.cuh"
 #include "sort_pass.cuh"
 #include "sort_ranks.cuh"
+#include "sort_rounds.cuh"
 #include "sort_shorts_fused.cuh"
 #include "sort_small.cuh"
 #include "sort_split_launch.cuh"
@@ -373,14 +374,12 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_tiles(&job, rows_for(queue, args->n, most_rows));
     job.most_values = few_values<KEY>(queue, args);
 
-    cudaError_t error;
-    const uint32_t nlaunches = few_bits_launches(queue, args, sizeof(KEY), word);
-    if (nlaunches > 0) {
-        error = launch_few_bits<KEY>(&job, nlaunches, queue, word);
-    } else {
-        error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
-        set_tiles(&job, rows_of_passes(queue, args->n, most_rows));
-        if (error == cudaSuccess) error = launch_onesweep<KEY>(&job, queue, word);
+    const bool rounds = fits_rounds(queue, args, sizeof(KEY), word);
+    cudaError_t error = cudaSuccess;
+    if (!rounds || !is_by_few_rounds(args, sizeof(KEY))) error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
+    set_tiles(&job, rows_of_passes(queue, args->n, most_rows));
+    if (error == cudaSuccess) {
+        error = rounds && !job.most_values ? launch_rounds<KEY>(&job, args, queue, word) : launch_onesweep<KEY>(&job, queue, word);
     }
     if (error != cudaSuccess || !is_gathered(args)) return error;
     return launch_gather(&job, args, (char *)scratch + layout.indices, queue);

@@ -7,7 +7,8 @@
  * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them (sort_split.cuh, sort_fused.cuh),
  * each CTA says which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. In
  * passes that move values this would take registers that they need for all keys: so there keys are closed while they are counted, and
- * opened, unless it is an argsort, by one more pass. Up to 2^20 are rather split by closed images: sort_fused_gaps.cuh.
+ * opened, unless it is an argsort, by one more pass. Up to 2^20 are rather split by closed images, sort_fused_gaps.cuh; and a sort in one
+ * launch, sort_rounds.cuh, leaves such bits out by itself.
  *
  * Bits are moved by powers of two: each step moves those down whose distance has that bit, from the lowest on; opening goes the other way.
  * Cost: a read of the keys, if the sample promises fewer passes; three operations a step and key to close, two to open; six steps at most.
@@ -33,12 +34,12 @@ static __device__ __forceinline__ uint64_t or_of_warp(uint64_t value) {
     return (uint64_t)or_of_warp((uint32_t)(value >> 32)) << 32 | or_of_warp((uint32_t)value);
 }
 
-/* The same of a CTA of 1024 threads. All threads call it; s_words may be used again after a barrier. */
+/* The same of a CTA. All threads call it; s_words may be used again after a barrier. */
 static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_t (&s_words)[32]) {
     const uint64_t of_warp = or_of_warp(value);
     if (threadIdx.x % 32 == 0) s_words[threadIdx.x / 32] = of_warp;
     __syncthreads(); /* all words */
-    return or_of_warp(s_words[threadIdx.x % 32]);
+    return or_of_warp(threadIdx.x % 32 < blockDim.x / 32 ? s_words[threadIdx.x % 32] : 0);
 }
 
 static __device__ __forceinline__ uint32_t count_bits(uint64_t bits) { return (uint32_t)__popcll((long long)bits); }

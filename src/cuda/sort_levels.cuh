@@ -35,16 +35,6 @@ struct levels_desk {
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
 /* One thread calls it: this CTA's finished tasks are done. Whoever finishes a phase so says how long the next one is. */
 static __device__ __forceinline__ void report_tasks(const struct deep_lists &lists, struct levels_desk &s) {
     struct deep_control *control = lists.control;

@@ -29,6 +29,16 @@ static __device__ __forceinline__ void store_relaxed(uint32_t *p, uint32_t value
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
 }
 
+static __device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+
 /* states [tiles][SORT_DIGITS]. Returns the keys of `digit` in tiles 0 .. tile - 1; tile 0 always has UPTO, so tile >= 1 never runs past it.
  */
 static __device__ __forceinline__ uint32_t look_back(const uint32_t *states, uint32_t tile, uint32_t digit) {

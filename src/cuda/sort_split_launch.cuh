@@ -246,7 +246,7 @@ static bool choose_split(struct split_job *job, const struct cuda_queue *queue, 
     if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
     const bool by_cells = all_bits && (args->type == UPSWEEP_F32 || args->type == UPSWEEP_F64);
     const bool fused_only = indexed && (args->keys_out || !all_bits);
-    if (args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS) return false; /* sort_few_bits.cuh, or one stable pass */
+    if (args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS) return false; /* sort_rounds.cuh, or one stable pass */
     if (by_cells && choose_fused_cells<KEY, ITEM>(job, queue, args->n)) return true;
     if (by_cells && choose_cell_slots<KEY, ITEM>(job, args)) return true;
     if (by_cells && !fused_only && choose_cells<ITEM>(job, args->n)) return true;

@@ -102,10 +102,12 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
 /* Of more keys with something beside them, stable passes are quicker if there are only two digits to sort by, or some thousand values. */
 #define PASSES_PAY_MIN (1u << 18)
 
-/* By few bits (sort_few_bits.cuh): keys a thread, at most; and up to so many launches, of which each takes a digit. Of 32-bit keys fewer,
- * and argsorts, are quicker split. */
-static constexpr int few_bits_most_rows(size_t key_nbytes) { return key_nbytes == 8 ? 16 : 32; }
-static constexpr uint32_t few_bits_most_launches(size_t key_nbytes, uint64_t n, bool argsort) {
+/* By rounds (sort_rounds.cuh): threads of a CTA, one a multiprocessor, half of them for few keys; keys a thread, at most; and digits, at
+ * most, where nothing else is tried. Of 32-bit keys fewer, and argsorts, are quicker split. */
+#define ROUNDS_THREADS    1024
+#define ROUNDS_SMALL_ROWS 16 /* of half the threads */
+static constexpr int rounds_most_rows(size_t key_nbytes) { return key_nbytes == 8 ? 16 : 32; }
+static constexpr uint32_t rounds_most_digits(size_t key_nbytes, uint64_t n, bool argsort) {
     return key_nbytes == 4 && (argsort || n <= 1 << 19) ? 1 : 2;
 }
 

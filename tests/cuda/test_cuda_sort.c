@@ -135,8 +135,10 @@ static void test_indexed(void) {
     }
 }
 
-/* By up to 16 bits, of every type, anywhere in the key: around what gives each thread a key more, and what is too much for one launch. */
-static void test_few_bits(void) {
+/* By a few bits or by many, of every type, anywhere in the key: around what gives each thread a key more, and what is too much for one
+ * launch.
+ */
+static void test_rounds(void) {
     static const size_t value_sizes[] = {4, 8, 1, 16, 3, MAX_VALUE_NBYTES};
     const uint64_t sizes[] = {16385,       70001,    row,      row + 1,      5 * row - 7, 8 * row,
                               8 * row + 1, 14 * row, 16 * row, 24 * row + 1, 32 * row + 1};
@@ -148,8 +150,9 @@ static void test_few_bits(void) {
                          : c.form == ARGSORT32 ? 4
                          : c.form == ARGSORT64 ? 8
                                                : 0;
-        const uint32_t all = (uint32_t)(8 * c.key_nbytes), most = rng_below(&rng, 4) ? 8 : 16;
-        const uint32_t nbits = 1 + (uint32_t)rng_below(&rng, all < most ? all : most), lo = (uint32_t)rng_below(&rng, all - nbits + 1);
+        const uint32_t all = (uint32_t)(8 * c.key_nbytes), mosts[] = {8, 8, 16, 64}, most = mosts[rng_below(&rng, 4)];
+        const uint32_t nbits = rng_below(&rng, 8) ? 1 + (uint32_t)rng_below(&rng, all < most ? all : most) : all;
+        const uint32_t lo = (uint32_t)rng_below(&rng, all - nbits + 1);
         c.order = (upsweep_order){(uint32_t)rng_below(&rng, 2), lo, lo + nbits, 0};
         c.keys_in_place = c.form <= PAIRS && rng_below(&rng, 2);
         c.values_in_place = c.form == PAIRS && rng_below(&rng, 2);
@@ -176,7 +179,7 @@ int main(void) {
         test_gaps();
         test_rows();
         test_indexed();
-        test_few_bits();
+        test_rounds();
     }
     return end_sorts();
 }
