@@ -134,11 +134,11 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in runs, and each run has its place */
     if (blockIdx.x == 0) announce_split(job, s.turn, ndigits, fits, bucket_start, total);
     if (!fits) {
-        if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
-            if (split.n <= SAMPLED_MAX && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
+        if constexpr (ROWS <= sampled_max_rows(sizeof(ITEM), false)) {
+            if (split.n <= sampled_max(sizeof(ITEM), false) && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
         }
         clear_stable(job.stable);
-        if constexpr (sizeof(ITEM) == 8 && !sample_shape<KEY, ITEM, ROWS>::EVER) {
+        if constexpr (sizeof(ITEM) == 8 && ROWS > sampled_max_rows(sizeof(ITEM), false)) {
             const uint32_t nused = (uint32_t)__syncthreads_count(digit < ndigits && total > 0);
             if (split.seen) say_what_varies<KEY>(split, nused <= ndigits / 2, s_memory);
         }

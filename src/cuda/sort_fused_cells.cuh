@@ -289,8 +289,8 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
         const struct float_cells<KEY> cells(lowest_cell_below(max(magnitude_of(least), magnitude_of(most))));
         if (move_by_cells(&in_runs, job, tile, cells, s_tile, s)) return;
     }
-    if constexpr (sample_shape<KEY, ITEM, ROWS>::EVER) {
-        if (split.n <= SAMPLED_MAX) {
+    if constexpr (ROWS <= sampled_max_rows(sizeof(ITEM), true)) {
+        if (split.n <= sampled_max(sizeof(ITEM), true)) {
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
                 if (!in_runs && tile.items.has(row))

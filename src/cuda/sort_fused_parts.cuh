@@ -24,10 +24,10 @@ template <typename ITEM> struct sample_desk {
     struct bit_gaps gaps;
 };
 
-/* Of a launch with ROWS rows: whether it can come to this; items of the sample a thread; shared memory for a tile of so many items. The
+/* Of a launch with ROWS rows: items of the sample a thread; shared memory for a tile of so many items. The
  * more keys, the smaller the part of them that makes a frequent key too frequent for a bucket. */
 template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
-    static constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY), EVER = ROWS <= SAMPLED_MAX_ROWS;
+    static constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY);
     static constexpr int PER = ROWS * sizeof(ITEM) > 32 && ALONE ? 2 : 1;
 
     static __host__ __device__ __forceinline__ uint32_t tile_nbytes(uint32_t tile_items) { return tile_items * (uint32_t)sizeof(ITEM); }

@@ -17,6 +17,17 @@
 #define REPEATS_MAX   255 /* frequent keys; the number that stands for none */
 #define REPEATS_APART 8   /* in a sorted sample: most keys are the same as the one so far behind, if they repeat often */
 
+/* Do sorted keys, one a thread, at(i) is number i, look like few values? All threads call it. */
+template <typename AT> static __device__ __forceinline__ bool sorted_are_few(const AT &at) {
+    const uint32_t t = threadIdx.x;
+    const auto key = at(t);
+    const bool before = t > 0 && at(t - 1) == key, behind = t + 1 < FUSED_THREADS && at(t + 1) == key;
+    const bool two_before = t > 1 && at(t - 2) == key, two_behind = t + 2 < FUSED_THREADS && at(t + 2) == key;
+    const int nonce = __syncthreads_count(!before && !behind);
+    const int ntwice = __syncthreads_count(before ? !behind && !two_before : behind && !two_behind);
+    return are_few_values(nonce, ntwice);
+}
+
 /* What a sorted sample of items, one a thread, says of 32-bit keys with something beside them. All threads make one. */
 struct sampled_keys {
     bool often; /* most keys repeat so often that they are not to be moved */
@@ -31,12 +42,8 @@ struct sampled_keys {
         uint32_t ndigits = 0;
         for (uint32_t shift = 0; shift < 32; shift += SORT_DIGIT_BITS)
             ndigits += __syncthreads_or(digit_of(key ^ key_at(s_sample, 0), shift, SORT_DIGITS - 1) != 0) != 0;
-        const bool before = t > 0 && key_at(s_sample, t - 1) == key, behind = t + 1 < FUSED_THREADS && key_at(s_sample, t + 1) == key;
-        const bool two_before = t > 1 && key_at(s_sample, t - 2) == key,
-                   two_behind = t + 2 < FUSED_THREADS && key_at(s_sample, t + 2) == key;
-        const int nonce = __syncthreads_count(!before && !behind);
-        const int ntwice = __syncthreads_count(before ? !behind && !two_before : behind && !two_behind);
-        pays = ndigits == 0 || (ndigits > 2 && (often || !are_few_values(nonce, ntwice)));
+        const bool few = sorted_are_few([&](uint32_t i) { return key_at(s_sample, i); });
+        pays = ndigits == 0 || (ndigits > 2 && (often || !few));
     }
 
     static __device__ __forceinline__ uint32_t key_at(const uint64_t *s_sample, uint32_t i) {

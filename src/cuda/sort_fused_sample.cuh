@@ -189,6 +189,8 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
         const struct sampled_keys keys(split, s_sample);
         if (!keys.pays) return false;
         if (keys.often) mask <<= 32;
+    } else if (split.most_values && sorted_are_few([&](uint32_t i) { return s_sample[sample_at(i * SHAPE::PER)]; })) {
+        return false; /* they are counted by value */
     }
     make_tree<SHAPE::PER>(s, s_sample, mask);
     __syncthreads(); /* the tree, and zeroes before counts; whoever adds to the totals has read the turn; nobody needs the sample */

@@ -94,10 +94,14 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
     return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
 }
 
-/* Up to so many keys, if they are skewed, are split by a sample (sort_fused_sample.cuh), in launches with so many rows at most. Of more the
- * stable passes are quicker. */
-#define SAMPLED_MAX      (1u << 20)
-#define SAMPLED_MAX_ROWS 8
+/* Up to so many keys, if they are skewed, are split by a sample (sort_fused_sample.cuh), in launches with so many rows at most; floats
+ * need more shared memory for what comes before. Of more the stable passes are quicker. */
+static constexpr __host__ __device__ uint32_t sampled_max(size_t item_nbytes, bool floats) {
+    return item_nbytes == 8 ? 1u << 20 : floats ? 1u << 21 : 1u << 22;
+}
+static constexpr __host__ __device__ int sampled_max_rows(size_t item_nbytes, bool floats) {
+    return item_nbytes == 8 ? 8 : floats ? 16 : 32;
+}
 
 /* Of more keys with something beside them, stable passes are quicker if there are only two digits to sort by, or some thousand values. */
 #define PASSES_PAY_MIN (1u << 18)
