@@ -67,7 +67,7 @@ struct looked_keys {
 };
 static_assert(0x9e3779b1u >> (32 - looked_keys::PLACE_BITS) != 0, "1 belongs elsewhere than 0");
 
-/* The sample which the histogram would look at, the same in all CTAs: some of the keys each thread's. */
+/* Such a sample as the histogram would look at, the same in all CTAs: some of the keys each thread's. */
 template <typename KEY, int THREADS> struct slots_sample {
     static constexpr int OF_THREAD = SPLIT_HISTOGRAM_THREADS / THREADS;
     KEY keys[OF_THREAD];
