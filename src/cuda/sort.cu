@@ -17,7 +17,7 @@
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_by_value.cuh   of some of them by their values, if these are spread evenly
  *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_value_slots.cuh if
- *                         their values are uniform, and sort_cell_slots.cuh
+ *                         their values are uniform, and sort_cell_slots.cuh; of skewed keys of 64 bits, sort_sample_slots.cuh
  *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh; of uniform ones of 32 bits with 4 bytes before that, sort_slots_pairs.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
@@ -274,6 +274,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
     if (split->slots.items || split->slots.float_items) place_slots<ITEM>(split, scratch + layout->slots);
+    if (sizeof(ITEM) == sizeof(KEY) && split->slots.area) choose_sample_slots<KEY>(split, job->n);
     if (has_value_slots<KEY, ITEM>(args)) split->value_area = scratch + layout->slots;
     split->second = split->value_nbytes == 4 ? NULL : job->drop_keys ? split->values_out : split->out;
     const cudaError_t error = clear_headers(job, split, queue);

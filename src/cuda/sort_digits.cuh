@@ -43,6 +43,9 @@ struct value_buckets {
     double scale, shift;
 };
 
+/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even. */
+enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL };
+
 /* Of slots of floats by value (sort_value_slots.cuh). Device memory, zeroed before. */
 struct value_slots {
     uint32_t state;                 /* enum value_state */
@@ -64,6 +67,18 @@ struct cell_plan {
     struct coarse_bucket coarse[SORT_DIGITS + 1];
     struct value_buckets by_value; /* instead of all that */
 };
+
+/* Device memory: slots by a sample (sort_sample_slots.cuh). */
+struct sample_slots {
+    uint32_t size[SAMPLE_SLOTS_MAX];     /* of each slot's bucket */
+    uint32_t slot[SAMPLE_SLOTS_MAX + 1]; /* where it begins; in the lowest bit, whether its keys are only counted */
+    uint32_t nslots, ndone;
+    uint16_t done[SAMPLE_SLOTS_MAX];             /* those that are only counted */
+    __align__(8) uint64_t low[SAMPLE_SLOTS_MAX]; /* the least image that belongs there */
+};
+
+/* How that goes. */
+enum sample_state { SAMPLE_NONE, SAMPLE_OPEN, SAMPLE_FULL };
 
 /* min(max(value + more, 0), most), which Hopper does in one. */
 static __device__ __forceinline__ int32_t add_clamped(int32_t value, int32_t more, int32_t most) {

@@ -120,7 +120,8 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     const uint64_t in_slots = min_u64(n, SPLIT_MAX), item_nbytes = indexed ? 2 * key_nbytes : key_nbytes;
     if ((indexed || (!argsort && value_nbytes == 0 && key_nbytes >= 4)) && in_slots * item_nbytes >= SLOTS_MIN_NBYTES) {
         uint64_t slots_total = s.states[0];
-        s.slots = take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : float_slots_items(in_slots), item_nbytes);
+        s.slots =
+            take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : float_slots_items(in_slots, key_nbytes), item_nbytes);
         if (slots_total > s.total) s.total = slots_total;
     }
     uint64_t pairs_total = s.states[0];

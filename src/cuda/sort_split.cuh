@@ -7,8 +7,8 @@
  *     2. one or two partitions (sort_partition.cuh)       keys go to their bucket, in no order within it
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
- * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Step 1 is left out of many integers that are
- * uniform (sort_slots.cuh), and of floats whose values are (sort_value_slots.cuh), or of which a sample tells enough (sort_cell_slots.cuh).
+ * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Step 1 is left out of many uniform integers
+ * (sort_slots.cuh), of floats (sort_value_slots.cuh, sort_cell_slots.cuh), and of skewed 64-bit keys (sort_sample_slots.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
  * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
@@ -49,6 +49,7 @@ struct split_header {
     struct cell_counts cell_counts;                     /* of floats */
     __align__(8) struct seen_bits seen;                 /* of keys left to the passes */
     uint32_t slots_full;                                /* enum slots_state */
+    uint32_t sample_state, sample_done[2];              /* enum sample_state; CTAs that have counted, and moved, keys */
     struct value_slots by_value;                        /* of floats, before that */
     uint32_t coarse_size[SORT_DIGITS];                  /* of coarse buckets on their way to slots */
     uint32_t nties[PAIR_SLOTS_TILES];                   /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
@@ -64,18 +65,17 @@ struct split_header {
     uint32_t coarse_tile[SORT_DIGITS + 1]; /* tiles of the second partition before each coarse bucket */
     struct cell_plan cells;
     struct sampled_buckets sampled;
+    struct sample_slots sample_slots;
 };
 
 /* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since a sample says that some bucket is too big for a
  * CTA anyway, or keys repeat. */
 enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
 
-/* The same of an attempt by value (sort_value_slots.cuh), which comes before; none: keys are not even. */
-enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL };
-
 struct slots_plan {
     uint32_t items;                  /* of a slot; of floats: as the plan has it (sort_cells.cuh) */
     uint32_t float_items;            /* of all slots of floats, and what is aside, together, at most */
+    uint32_t sample_items;           /* of all slots by a sample, at most; 0: that is not tried */
     uint32_t coarse_bits, fine_bits; /* as many together as the split's */
     uint32_t coarse_items;           /* of a coarse bucket, in the output, */
     uint32_t aside_items;            /* and beside it */

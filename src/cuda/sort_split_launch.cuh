@@ -7,10 +7,11 @@
 
 #include <math.h>
 
-#include "sort_bucket.cuh"
+#include "sort_buckets.cuh"
 #include "sort_cells_launch.cuh"
 #include "sort_fused_cells.cuh"
 #include "sort_levels.cuh"
+#include "sort_sample_slots.cuh"
 #include "sort_scratch.cuh"
 #include "sort_value_slots_launch.cuh"
 
@@ -82,7 +83,8 @@ template <typename KEY>
 static bool looks_for_gaps(const struct split_job *split, const struct cuda_queue *queue, const struct sort_args *args, bool alone) {
     if (queue->nsms > SORT_HISTOGRAM_THREADS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
     if (!split->fused) return alone || split->n > sampled_max(sizeof(uint64_t), false);
-    return (sizeof(KEY) == 8 || !alone) && !split->cell_keys && fused_rows(queue, split->n) > (uint32_t)sampled_max_rows(sizeof(uint64_t), false);
+    return (sizeof(KEY) == 8 || !alone) && !split->cell_keys &&
+           fused_rows(queue, split->n) > (uint32_t)sampled_max_rows(sizeof(uint64_t), false);
 }
 
 /* Do the keys fit the multiprocessors, and may CTAs wait for one another? */
@@ -158,7 +160,7 @@ template <typename KEY, typename ITEM> static bool choose_cell_slots(struct spli
         job->fine_bits = bits - job->coarse_bits;
         job->slots.coarse_bits = one ? 0 : job->coarse_bits;
         job->slots.fine_bits = bits - job->slots.coarse_bits;
-        job->slots.float_items = (uint32_t)float_slots_items(args->n);
+        job->slots.float_items = (uint32_t)float_slots_items(args->n, sizeof(KEY));
         if (!one) job->cell_sample = CELL_SLOTS_SAMPLE;
         return true;
     }
@@ -289,31 +291,40 @@ template <typename KEY, typename ITEM> static cudaError_t launch_slots(struct sp
     return error == cudaSuccess ? launch_slots_step<KEY, ITEM, SLOTS_FINE>(job, queue) : error;
 }
 
+template <typename KEY, typename ITEM> static cudaError_t launch_all_buckets(const struct split_job *job, const struct cuda_queue *queue) {
+    typedef split_shapes<ITEM> SHAPES;
+    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue);
+    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue);
+    return launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
+}
+
 template <typename KEY, typename ITEM, typename DIGITS>
 static cudaError_t launch_split_by(const struct split_job *job, const struct cuda_queue *queue) {
-    typedef split_shapes<ITEM> SHAPES;
     cudaError_t error = launch_split_histogram<KEY, DIGITS>(job, queue);
     if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false, DIGITS>(job, queue);
     if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true, DIGITS>(job, queue);
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
         if (error == cudaSuccess && job->deep.buckets) error = launch_levels<KEY>(job, queue);
     }
-    if (error != cudaSuccess) return error;
-    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue);
-    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue);
-    return launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
+    return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, queue) : error;
 }
 
 template <typename KEY, typename ITEM> static cudaError_t launch_split(struct split_job *job, const struct cuda_queue *queue) {
     cudaError_t error = cudaSuccess;
     if constexpr (sizeof(ITEM) == sizeof(KEY)) error = launch_value_slots<KEY>(job, queue);
     if (error == cudaSuccess && job->slots.items) error = launch_slots<KEY, ITEM>(job, queue);
+    if (error == cudaSuccess && job->cell_keys) error = launch_cells<KEY>(job, queue);
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        if (error == cudaSuccess && job->cell_keys && job->slots.area) error = launch_cell_slots<KEY>(job, queue);
+    }
+    if constexpr (sizeof(ITEM) == sizeof(KEY) && sizeof(KEY) == 8) {
+        if (error == cudaSuccess && job->slots.sample_items) {
+            error = launch_sample_slots<KEY>(job, queue);
+            return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, queue) : error;
+        }
+    }
     if (error != cudaSuccess) return error;
     if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, queue);
-    error = launch_cells<KEY>(job, queue);
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        if (error == cudaSuccess && job->slots.area) error = launch_cell_slots<KEY>(job, queue);
-    }
     return error == cudaSuccess ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, queue) : error;
 }
 

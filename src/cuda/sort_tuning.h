@@ -100,6 +100,10 @@ static constexpr __host__ __device__ uint32_t sampled_max(size_t item_nbytes, bo
     return item_nbytes == 8 ? 1u << 20 : floats ? 1u << 21 : 1u << 22;
 }
 static constexpr __host__ __device__ int sampled_max_rows(size_t item_nbytes, bool floats) {
+/* Of more keys alone than that, if so many pairs of 1,024 neighbours in a sorted sample are equal, some frequent value is most likely
+ * missed. */
+#define SAMPLED_REPEATS_MAX (1u << 21)
+#define SAMPLED_REPEATS     64
     return item_nbytes == 8 ? 8 : floats ? 16 : 32;
 }
 
@@ -168,9 +172,9 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
-/* The same of floats (sort_cell_slots.cuh): in room for 3 keys in 20 more, of which one in 25 is for coarse buckets; numbers that one
- * partition tells apart; keys a thread; keys that are counted by cells if there are two partitions. */
-static constexpr uint64_t float_slots_items(uint64_t n) { return n + n / 20 * 3; }
+/* The same of floats (sort_cell_slots.cuh): in room for 3 keys in 20 more, or 4 of 64 bits, of which one in 25 is for coarse buckets;
+ * numbers that one partition tells apart; keys a thread; keys that are counted by cells if there are two partitions. */
+static constexpr uint64_t float_slots_items(uint64_t n, size_t key_nbytes) { return n + n / 20 * (key_nbytes == 8 ? 4 : 3); }
 #define CELL_SLOTS_ASIDE_PART  25
 #define CELL_SLOTS_SAMPLE      (1u << 22)
 #define CELL_SLOTS_BIG_MAX     (1u << 26) /* fewer keys of 32 bits have large buckets, which need less room to spare; of 64 bits no slots */
@@ -178,5 +182,12 @@ static constexpr uint64_t float_slots_items(uint64_t n) { return n + n / 20 * 3;
 #define CELL_SLOTS_ROWS_ONLY   25
 #define CELL_SLOTS_ROWS_NARROW 24
 #define CELL_SLOTS_ROWS_WIDE   16
+/* Slots by a sample (sort_sample_slots.cuh): cells between the keys of the sample; slots, at most, which are fewer than 2^levels; keys a
+ * thread. */
+#define DRAWN_CELL_BITS     14
+#define DRAWN_CELLS         (1u << DRAWN_CELL_BITS)
+#define SAMPLE_SLOTS_MAX    3072u
+#define SAMPLE_SLOTS_LEVELS 12
+#define SAMPLE_SLOTS_ROWS   16
 
 #endif

@@ -27,7 +27,7 @@ template <typename KEY> static bool choose_value_slots(struct split_job *job, ui
         job->nnumbers = (uint32_t)min_u64(least + least / 4, most); /* if twice as many, any width could be a power of two */
         job->bucket_max = limit;
         job->value_keys = mean;
-        job->slots.float_items = (uint32_t)float_slots_items(n);
+        job->slots.float_items = (uint32_t)float_slots_items(n, sizeof(KEY));
         return true;
     }
     return false;

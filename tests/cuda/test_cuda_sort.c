@@ -57,11 +57,11 @@ static void test_rows(void) {
     }
 }
 
-/* Skewed keys of sizes from which and up to which they are split by a sample, and of one more; and equal keys that the sample sees too
- * seldom. Keys of two bytes: up to where all are counted at once. */
+/* Skewed keys of sizes from which and up to which they are split by a sample, those of 32 bits alone or others, and of one more; and equal
+ * keys that the sample sees too seldom. Keys of two bytes: up to where all are counted at once. */
 static void test_samples(void) {
     static const enum distribution distributions[] = {EQUAL, FEW, SKEWED, HOT, OUTLIER, REPEATED, LUMP, SPARSE, PROPORTION};
-    static const uint64_t sizes[] = {8193, 16385, 33000, 1 << 18, (1 << 20) - 1, 1 << 20};
+    static const uint64_t sizes[] = {8193, 16385, 33000, 1 << 18, (1 << 20) - 1, 1 << 20, 1 << 21, 1 << 22};
     for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
             for (uint64_t past = 0; past < 2; past++) {

@@ -22,7 +22,22 @@ static void test_slots(void) {
     }
 }
 
-/* The same of keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */
+/* Keys of 64 bits that do not fit such slots, of which a sample says where buckets are to begin: up to where one partition is enough, which
+ * two shapes of buckets are for, and one more. Frequent keys are not moved. */
+static void test_sampled_slots(void) {
+    static const enum distribution distributions[] = {SKEWED, HOT, LUMP, PROPORTION, MISFITS, HUMP, SMALL};
+    static const uint64_t sizes[] = {(28 << 20) / 8, (1 << 23) + 7, 18432999, 18433000};
+    for (size_t s = 0; s < (quick() ? 1 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
+            struct sort_case c = {.form = KEYS, .type = d % 2 ? UPSWEEP_I64 : UPSWEEP_U64, .n = sizes[s], .key_nbytes = 8, .shift = d};
+            c.order.descending = (uint32_t)(s + d) % 2;
+            c.keys_in_place = d % 3 == 0;
+            test_case(c, distributions[d]);
+        }
+    }
+}
+
+/* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */
 static void test_indexed_slots(void) {
     static const enum distribution distributions[] = {RANDOM, HALVED, SORTED, REPEATED, LUMP, LOW_SHARED};
     static const uint64_t sizes[] = {(28 << 20) / 8 - 1, (28 << 20) / 8, (1 << 23) + 7, (9 << 21) + 5, 35700003};
@@ -78,6 +93,7 @@ int main(void) {
     upsweep_device device;
     if (begin_sorts(&device)) {
         test_slots();
+        test_sampled_slots();
         test_indexed_slots();
         test_pair_slots();
         test_float_slots(UPSWEEP_F32);

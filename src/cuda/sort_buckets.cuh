@@ -1,0 +1,134 @@
+/* sort_buckets.cuh: the buckets of a split, each by a CTA (sort_bucket.cuh), wherever they lie: one for each number, in slots or not; by a
+ * sample; or on a list. What has deep bins of many distinct items is left to a second kernel, which also writes what need not be sorted.
+ *
+ * Cost: as sort_bucket.cuh. */
+#ifndef UPSWEEP_CUDA_SORT_BUCKETS_CUH
+#define UPSWEEP_CUDA_SORT_BUCKETS_CUH
+
+#include "sort_bucket.cuh"
+
+/* May buckets be by a sample (sort_sample_slots.cuh)? */
+template <typename KEY, typename ITEM> static constexpr bool SAMPLES = sizeof(KEY) == 8 && sizeof(ITEM) == 8;
+
+/* The buckets: one for each number; or, if some were too big, those that are on the list. */
+struct bucket_list {
+    bool slots, listed, sampled;
+    uint32_t *left; /* numbers of those that are left for the slow way: where the cursors were, which nobody needs any more */
+
+    __device__ __forceinline__ explicit bucket_list(const struct split_job &job)
+        : slots(job.header->too_big == IN_SLOTS), listed(!slots && job.header->too_big != ALL_FIT),
+          sampled(slots && job.slots.sample_items && job.header->sample_state == SAMPLE_OPEN),
+          left(listed ? job.deep.counts[0] : job.header->cursor) {}
+
+    template <typename KEY, typename ITEM> __device__ __forceinline__ uint32_t n(const struct split_job &job) const {
+        return SAMPLES<KEY, ITEM> && sampled ? job.header->sample_slots.nslots : listed ? job.header->deep.nbuckets : job.nnumbers;
+    }
+    /* By a sample: one that is only counted has nothing to sort. */
+    template <typename ITEM>
+    static __device__ __forceinline__ struct found_bucket<ITEM> find_sampled(const struct split_job &job, uint32_t number) {
+        const struct sample_slots &plan = job.header->sample_slots;
+        const uint32_t slot = plan.slot[number], n = slot & 1 ? 0 : plan.size[number];
+        const ITEM least = (ITEM)plan.low[number], most = number + 1 < plan.nslots ? (ITEM)plan.low[number + 1] - 1 : (ITEM) ~(ITEM)0;
+        const uint32_t zeros = (uint32_t)__clzll((long long)(most - least)) - (64 - (uint32_t)sizeof(ITEM) * 8);
+        return {(const ITEM *)job.slots.area,
+                slot,
+                n,
+                job.header->start[number],
+                false,
+                min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1),
+                true,
+                least};
+    }
+    /* nsorted: buckets that are sorted at the same time; 0: nothing is asked for ahead. */
+    template <typename KEY, typename ITEM>
+    __device__ __forceinline__ struct found_bucket<ITEM> find(const struct split_job &job, uint32_t number, uint32_t nsorted) const {
+        if (listed) {
+            const struct deep_bucket bucket = job.deep.buckets[number];
+            const ITEM *src = (const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp);
+            return {src, bucket.start, bucket.n, bucket.start, false, bucket.depth, false, 0};
+        }
+        if (SAMPLES<KEY, ITEM> && sampled) return find_sampled<ITEM>(job, number);
+        const uint32_t bits = job.coarse_bits + job.fine_bits;
+        if (slots) {
+            const uint32_t slot = job.cell_keys ? job.header->cells.slot[number] : number * job.slots.items, from = slot & ~31u;
+            struct found_bucket<ITEM> found = {
+                (const ITEM *)job.slots.area, from, job.slots.size[number], number, true, bits, false, 0
+            };
+            if (job.cell_keys && found.n > 0) bound_items(&found, job.header->cells.bound + number, slot & 1);
+            if (!job.cell_keys && number + nsorted < job.nnumbers) found.ahead = nsorted * job.slots.items;
+            return found;
+        }
+        const uint32_t start = job.header->start[number], n = job.header->start[number + 1] - start;
+        const ITEM *src = (const ITEM *)(job.coarse_bits ? job.second : job.tmp);
+        struct found_bucket<ITEM> found = {
+            src, start, n, start, false, bits, false, 0
+        };
+        if (job.cell_keys && n > 0) bound_items(&found, job.header->cells.bound + number, 0); /* those of empty buckets are not known */
+        return found;
+    }
+};
+
+template <typename KEY, typename ITEM, typename SHAPE>
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buckets(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct bucket_desk<ITEM> s_desk;
+    wait_for_predecessor();
+    if (is_by_value(job)) return;
+    const struct bucket_list list(job);
+    const uint32_t nbuckets = list.n<KEY, ITEM>(job);
+    for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
+        const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, number, job.nsms * SHAPE::CTAS_PER_SM);
+        const bool sorted = found.n == 0 || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+        if (!sorted && threadIdx.x == 0) list.left[atomicAdd(&job.header->nleft, 1)] = number;
+        if (number + gridDim.x >= nbuckets) return;
+        __syncthreads(); /* nobody needs the shared memory any more */
+    }
+}
+
+/* Shared memory: keys that are written without having been moved, and where. */
+template <typename KEY, int THREADS> struct counted_keys {
+    KEY key[THREADS];
+    uint32_t start[THREADS], end[THREADS];
+};
+
+/* Writes the keys that a sample has told to be frequent (sort_sample_slots.cuh), each by all CTAs. */
+template <typename KEY, int THREADS>
+static __device__ __forceinline__ void fill_counted(const struct split_job &job, unsigned char *s_memory) {
+    struct counted_keys<KEY, THREADS> &s = *(struct counted_keys<KEY, THREADS> *)s_memory;
+    const struct sample_slots &plan = job.header->sample_slots;
+    const struct key_order<KEY> order(job);
+    for (uint32_t first = 0; first < plan.ndone; first += THREADS) {
+        const uint32_t n = min(plan.ndone - first, (uint32_t)THREADS);
+        if (threadIdx.x < n) {
+            const uint32_t number = plan.done[first + threadIdx.x];
+            s.key[threadIdx.x] = order.key_of_image((KEY)plan.low[number]);
+            s.start[threadIdx.x] = job.header->start[number];
+            s.end[threadIdx.x] = job.header->start[number + 1];
+        }
+        __syncthreads(); /* they are there */
+        for (uint32_t i = 0; i < n; i++) {
+            for (uint32_t k = s.start[i] + blockIdx.x * THREADS + threadIdx.x; k < s.end[i]; k += gridDim.x * THREADS)
+                ((KEY *)job.out)[k] = s.key[i];
+        }
+        __syncthreads(); /* nobody needs them any more */
+    }
+}
+
+/* What they have left, by a kernel of its own: with this code in the one above, that had no registers for its own. */
+template <typename KEY, typename ITEM, typename SHAPE>
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
+    split_buckets_left(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct bucket_desk<ITEM> s_desk;
+    wait_for_predecessor();
+    const uint32_t nleft = job.header->nleft;
+    if (is_by_value(job)) return;
+    const struct bucket_list list(job);
+    if (SAMPLES<KEY, ITEM> && list.sampled) fill_counted<KEY, SHAPE::THREADS>(job, s_memory);
+    for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
+        sort_bucket_stably<KEY, ITEM, SHAPE>(job, list.find<KEY, ITEM>(job, list.left[i], 0), s_memory, s_desk);
+        __syncthreads(); /* nobody needs the shared memory any more */
+    }
+}
+
+#endif

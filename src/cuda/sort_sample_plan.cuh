@@ -1,0 +1,313 @@
+/* sort_sample_plan.cuh: splitters from a sample, for keys of any distribution: where buckets begin, and how large slots for them must be.
+ *
+ *     draw        16,384 keys; each CTA finds the places of a few among all of them, as sort_ranks.cuh does: so they are sorted
+ *     count       a million keys by the cells between these
+ *     plan        neighbouring cells put together, to buckets for CTAs; a slot has room for what the count lets expect, and five standard
+ *                 deviations more; the keys of a cell that is one frequent value are only to be counted
+ *
+ * A value that is drawn twice or more is two splitters, itself and the next greater one: so it has a cell to itself, and nothing need be
+ * told apart in a search but whether a splitter is above a key. Keys of few values, and of few bits that vary, are left to the passes.
+ * Cost: three reads of memory at random for every 50 keys, two launches.  Source: as sort_sample.cuh. */
+#ifndef UPSWEEP_CUDA_SORT_SAMPLE_PLAN_CUH
+#define UPSWEEP_CUDA_SORT_SAMPLE_PLAN_CUH
+
+#include "sort_few.cuh"
+#include "sort_split.cuh"
+
+#define DRAWN_CTAS         128 /* that sort the drawn keys, */
+#define DRAWN_THREADS      1024
+#define DRAWN_OWN          (DRAWN_CELLS / DRAWN_CTAS) /* so many each */
+#define DRAWN_FEW_BITS     32                         /* if no more bits vary, passes over these are quicker */
+#define DRAWN_GAPS         2                          /* bits that do not vary between bits that do, in keys that buckets are good for */
+#define DRAWN_COUNTED_BITS 20                         /* keys that are counted by cells */
+#define DRAWN_STRETCH      256                        /* cells that one thread puts together */
+#define DRAWN_DEVIATIONS   5
+#define DRAWN_APART        (1u << 31) /* beside a count: the cell is one value, which is only counted */
+
+/* Key number i of 2^bits, one of each of as many stretches of the input, as an image. */
+template <typename KEY> static __device__ __forceinline__ KEY drawn_image(const struct split_job &job, uint32_t i, uint32_t bits) {
+    const uint32_t random = (i + bits) * 0x9e3779b9u; /* Knuth's multiplicative hash */
+    const uint64_t at = ((uint64_t)i * job.n + ((uint64_t)random * job.n >> 32)) >> bits;
+    return key_order<KEY>(job).image(((const KEY *)job.in)[at]);
+}
+
+/* The sorted keys, and how many keys each cell has, are where the slots will be. */
+template <typename KEY> static __device__ __forceinline__ KEY *drawn_keys(const struct split_job &job) { return (KEY *)job.slots.area; }
+template <typename KEY> static __device__ __forceinline__ uint32_t *counts_of_cells(const struct split_job &job) {
+    return (uint32_t *)(drawn_keys<KEY>(job) + DRAWN_CELLS);
+}
+
+/* ---- the sample -------------------------------------------------------------------------------------------------------------- */
+
+/* Are stable passes quicker, going by a sample? Only a few digits vary; or between the bits that do are some that do not, which passes
+ * leave out, and which would leave most bins of a bucket empty. All threads of all CTAs call it, and agree. */
+template <typename KEY> static __device__ __forceinline__ bool are_for_passes(const struct split_job &job, uint64_t (&s_seen)[32]) {
+    const key_order<KEY> order(job);
+    const KEY *keys = (const KEY *)job.in;
+    const uint64_t varying = or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
+    __syncthreads(); /* nobody needs the desk any more */
+    const uint32_t span = 64 - (uint32_t)__clzll((long long)varying) - ((uint32_t)__ffsll((long long)varying) - 1);
+    const bool gaps = span > count_bits(varying) + DRAWN_GAPS, closed = job.seen && gaps && look_for_gaps<KEY>(job, s_seen);
+    return closed || count_bits(varying) <= DRAWN_FEW_BITS;
+}
+
+/* Sorts the drawn keys, to the slots' area, which is not needed yet. Dynamic shared memory: VALUE_SLOTS words. */
+template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort_drawn_keys(const __grid_constant__ struct split_job job) {
+    constexpr uint32_t OWN = DRAWN_OWN, EACH = DRAWN_CELLS / DRAWN_THREADS, BITS = DRAWN_CELL_BITS;
+    extern __shared__ __align__(16) uint32_t s_words[];
+    __shared__ KEY s_own[OWN], s_sorted[OWN];
+    __shared__ uint32_t s_before[OWN], s_sums[32];
+    __shared__ uint64_t s_seen[32];
+    wait_for_predecessor();
+    const uint32_t t = threadIdx.x, begin = blockIdx.x * OWN, thread = blockIdx.x * DRAWN_THREADS + t;
+    if (is_by_value(job) || job.header->slots_full == SLOTS_OPEN) {
+        if (thread == 0) job.header->too_big = IN_SLOTS;
+        return;
+    }
+    KEY images[EACH];
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) images[k] = drawn_image<KEY>(job, k * DRAWN_THREADS + t, BITS);
+    if (t < OWN) {
+        s_own[t] = drawn_image<KEY>(job, begin + t, BITS);
+        s_before[t] = 0;
+    }
+    for (uint32_t i = t; i < VALUE_SLOTS; i += DRAWN_THREADS) s_words[i] = 0;
+    struct sample_slots &plan = job.header->sample_slots;
+    for (uint32_t i = thread; i < DRAWN_CELLS; i += DRAWN_CTAS * DRAWN_THREADS) counts_of_cells<KEY>(job)[i] = 0;
+    for (uint32_t i = thread; i < SAMPLE_SLOTS_MAX; i += DRAWN_CTAS * DRAWN_THREADS) plan.size[i] = 0;
+    __syncthreads(); /* zeroes before counts; all own keys */
+    const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
+    if (thread == 0) job.header->too_big = few ? PERHAPS_FEW : NOT_SPLIT;
+    if (few || are_for_passes<KEY>(job, s_seen)) return;
+    if (thread == 0) job.header->sample_state = SAMPLE_OPEN;
+    if (t < OWN) {
+        const KEY mine = s_own[t];
+        uint32_t place = 0;
+#pragma unroll 8
+        for (uint32_t i = 0; i < OWN; i++) place += s_own[i] < mine || (s_own[i] == mine && i < t);
+        s_sorted[place] = mine;
+    }
+    __syncthreads(); /* they are sorted */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        const uint32_t i = k * DRAWN_THREADS + t;
+        const bool later = i >= begin;
+        if (i - begin < OWN || (later && images[k] == (KEY) ~(KEY)0)) continue; /* own ones; or it is before none */
+        const KEY image = (KEY)(images[k] + later);                             /* behind equal ones */
+        uint32_t place = 0;
+#pragma unroll
+        for (uint32_t step = OWN / 2; step > 0; step /= 2)
+            if (s_sorted[place + step - 1] < image) place += step;
+        place += s_sorted[place] < image;
+        if (place < OWN) atomicAdd(&s_before[place], 1);
+    }
+    __syncthreads(); /* all others are counted */
+    const uint32_t before = t < OWN ? s_before[t] : 0, place = scan_threads(before, s_sums) + before + t;
+    if (t < OWN) drawn_keys<KEY>(job)[place] = s_sorted[t];
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+
+/* A search tree of 2^levels - 1 splitters, the first of which has number 1: from node 1 on, the children of k are 2 k and 2 k + 1. */
+static __device__ __forceinline__ uint32_t node_of(uint32_t j, uint32_t levels) {
+    const uint32_t height = (uint32_t)__ffs((int)j) - 1;
+    return (1u << (levels - 1 - height)) + (j >> (height + 1));
+}
+
+/* How many splitters are not above each of N images. */
+template <int N, typename KEY>
+static __device__ __forceinline__ void search_tree(uint32_t (&found)[N], const KEY *s_nodes, const KEY (&images)[N], uint32_t levels) {
+#pragma unroll
+    for (int i = 0; i < N; i++) found[i] = 1;
+#pragma unroll 1
+    for (uint32_t level = 0; level < levels; level++) {
+#pragma unroll
+        for (int i = 0; i < N; i++) found[i] = 2 * found[i] + (s_nodes[found[i]] <= images[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++) found[i] -= 1u << levels;
+}
+
+/* Splitter j of DRAWN_CELLS - 1, of the sorted sample. Of equal ones, the last is made the next greater: so that a value which is drawn
+ * often has a cell to itself. */
+template <typename KEY> static __device__ __forceinline__ KEY drawn_splitter(const KEY *drawn, uint32_t j) {
+    const KEY value = drawn[j];
+    const bool last = j == DRAWN_CELLS - 1 || drawn[j + 1] != value;
+    return j > 1 && last && drawn[j - 1] == value && value != (KEY) ~(KEY)0 ? (KEY)(value + 1) : value;
+}
+
+/* Shared memory, dynamic. */
+template <typename KEY> struct drawn_desk {
+    KEY node[DRAWN_CELLS];
+    uint32_t count[DRAWN_CELLS + DRAWN_CELLS / DRAWN_STRETCH]; /* that of cell c behind c / DRAWN_STRETCH others, for the banks' sake */
+    uint32_t heads[DRAWN_CELLS / 32];                          /* a bit for each cell with which a bucket begins */
+    uint16_t first[SAMPLE_SLOTS_MAX];                          /* of a bucket: its first cell; counted keys before it */
+    uint32_t before[SAMPLE_SLOTS_MAX + 1];
+    uint32_t sums[32], ndone;
+    bool last;
+
+    __device__ __forceinline__ uint32_t &count_of(uint32_t cell) { return count[cell + cell / DRAWN_STRETCH]; }
+    __device__ __forceinline__ KEY low_of(uint32_t cell) const { return cell == 0 ? (KEY)0 : node[node_of(cell, DRAWN_CELL_BITS)]; }
+    __device__ __forceinline__ bool is_one_value(uint32_t cell) const {
+        const KEY low = low_of(cell);
+        return cell == DRAWN_CELLS - 1 ? low == (KEY) ~(KEY)0 : (KEY)(low_of(cell + 1) - low) == 1;
+    }
+};
+
+/* Puts the cells of a stretch together, a thread a stretch, to buckets of as many counted keys at most; marks where they begin. */
+template <typename KEY> static __device__ __forceinline__ void mark_heads(struct drawn_desk<KEY> &s, uint32_t most) {
+    uint32_t sum = most, cell = threadIdx.x * DRAWN_STRETCH;
+    bool apart = true;
+#pragma unroll 1
+    for (uint32_t word = 0; word < DRAWN_STRETCH / 32; word++) {
+        uint32_t heads = 0;
+#pragma unroll
+        for (uint32_t i = 0; i < 32; i++) {
+            const uint32_t marked = s.count_of(cell + i), count = marked & ~DRAWN_APART;
+            const bool head = apart || marked & DRAWN_APART || sum + count > most;
+            apart = marked & DRAWN_APART;
+            sum = head ? count : sum + count;
+            heads |= (uint32_t)head << i;
+        }
+        s.heads[cell / 32] = heads;
+        cell += 32;
+    }
+}
+
+/* Room of a slot, in lines of 32 keys. */
+static __device__ __forceinline__ uint32_t lines_of_slot(uint32_t counted, float scale, uint32_t bucket_max) {
+    const float items = ((float)counted + DRAWN_DEVIATIONS * sqrtf((float)counted) + 8) * scale;
+    return min(((uint32_t)items + 31) / 32, bucket_max / 32);
+}
+
+/* Counted keys, at most, of a bucket that most likely fits. */
+static __device__ __forceinline__ uint32_t most_counted(float scale, uint32_t bucket_max) {
+    const float items = (float)(bucket_max - 32) / scale - 8;
+    const float root = (sqrtf(DRAWN_DEVIATIONS * DRAWN_DEVIATIONS + 4 * items) - DRAWN_DEVIATIONS) / 2;
+    return (uint32_t)(root * root);
+}
+
+/* By the CTA that is done last. Gives up if some bucket is too big, or slots need too much room. */
+template <typename KEY> static __device__ __forceinline__ void plan_sample_slots(const struct split_job &job, struct drawn_desk<KEY> &s) {
+    constexpr uint32_t CELLS_EACH = DRAWN_CELLS / DRAWN_THREADS, SLOTS_EACH = SAMPLE_SLOTS_MAX / DRAWN_THREADS;
+    struct sample_slots &plan = job.header->sample_slots;
+    const uint32_t t = threadIdx.x;
+    const float scale = (float)job.n / (float)(1u << DRAWN_COUNTED_BITS);
+    const uint32_t most = most_counted(scale, job.bucket_max);
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < CELLS_EACH; i++) {
+        const uint32_t cell = t * CELLS_EACH + i,
+                       count = __ldcg(&counts_of_cells<KEY>(job)[cell]); /* from L2, where the atomics took place */
+        s.count_of(cell) = count > most / 4 && s.is_one_value(cell) ? count | DRAWN_APART : count;
+        sum += count;
+    }
+    uint32_t before = scan_threads(sum, s.sums);
+    __syncthreads(); /* all counts; s.sums may be used again */
+    if (t < DRAWN_CELLS / DRAWN_STRETCH) mark_heads(s, most);
+    __syncthreads(); /* all heads */
+    const uint32_t heads = s.heads[t * CELLS_EACH / 32] >> t * CELLS_EACH % 32 & ((1u << CELLS_EACH) - 1);
+    uint32_t number = scan_threads((uint32_t)__popc(heads), s.sums);
+    if (t == DRAWN_THREADS - 1) plan.nslots = s.ndone = number + (uint32_t)__popc(heads);
+    __syncthreads(); /* their number */
+    const uint32_t nslots = s.ndone;
+    bool fits = nslots <= SAMPLE_SLOTS_MAX;
+    if (fits) {
+#pragma unroll
+        for (uint32_t i = 0; i < CELLS_EACH; i++) {
+            const uint32_t cell = t * CELLS_EACH + i;
+            if (heads >> i & 1) {
+                s.first[number] = (uint16_t)cell;
+                s.before[number++] = before;
+            }
+            before += s.count_of(cell) & ~DRAWN_APART;
+        }
+        if (t == DRAWN_THREADS - 1) s.before[nslots] = before;
+    }
+    __syncthreads(); /* all buckets */
+    uint32_t lines[SLOTS_EACH], all = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < SLOTS_EACH; i++) {
+        const uint32_t slot = t * SLOTS_EACH + i;
+        lines[i] = 0;
+        if (!fits || slot >= nslots || s.count_of(s.first[slot]) & DRAWN_APART) continue;
+        const uint32_t counted = s.before[slot + 1] - s.before[slot];
+        lines[i] = lines_of_slot(counted, scale, job.bucket_max);
+        fits = counted <= most;
+        all += lines[i];
+    }
+    if (t == 0) s.ndone = 0;
+    uint32_t line = scan_threads(all, s.sums);
+    fits = fits && line + all <= job.slots.sample_items / 32;
+    if (!__syncthreads_and(fits)) {
+        if (t == 0) job.header->sample_state = SAMPLE_FULL;
+        return;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < SLOTS_EACH; i++) {
+        const uint32_t slot = t * SLOTS_EACH + i;
+        if (slot <= nslots) plan.slot[slot] = line * 32;
+        if (slot >= nslots) continue;
+        const uint32_t cell = s.first[slot];
+        plan.low[slot] = s.low_of(cell);
+        line += lines[i];
+        if (!(s.count_of(cell) & DRAWN_APART)) continue;
+        plan.slot[slot] |= 1;
+        plan.done[atomicAdd(&s.ndone, 1)] = (uint16_t)slot;
+    }
+    if (t == DRAWN_THREADS - 1 && nslots == SAMPLE_SLOTS_MAX) plan.slot[nslots] = line * 32;
+    __syncthreads(); /* all are listed */
+    if (t == 0) plan.ndone = s.ndone;
+}
+
+/* Keys that are counted: number `first`, and every so many. */
+template <int N, typename KEY>
+static __device__ __forceinline__ void load_counted(KEY (&images)[N], const struct split_job &job, uint32_t first, uint32_t step) {
+    constexpr uint32_t MOST = (1u << DRAWN_COUNTED_BITS) - 1;
+#pragma unroll
+    for (uint32_t k = 0; k < N; k++) images[k] = drawn_image<KEY>(job, min(first + k * step, MOST), DRAWN_COUNTED_BITS);
+}
+
+/* Counts keys by the cells of the sample; the last CTA makes the plan. Dynamic shared memory: a drawn_desk. */
+template <typename KEY>
+__global__ void __launch_bounds__(DRAWN_THREADS, 1) count_drawn_cells(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    struct drawn_desk<KEY> &s = *(struct drawn_desk<KEY> *)s_memory;
+    constexpr uint32_t TOGETHER = 8;
+    wait_for_predecessor();
+    if (job.header->sample_state != SAMPLE_OPEN) return;
+    const uint32_t t = threadIdx.x, thread = blockIdx.x * DRAWN_THREADS + t, nthreads = gridDim.x * DRAWN_THREADS;
+    const KEY *drawn = drawn_keys<KEY>(job);
+    KEY images[TOGETHER]; /* on their way while the tree is made */
+    load_counted(images, job, thread, nthreads);
+#pragma unroll 8
+    for (uint32_t j = t; j < DRAWN_CELLS; j += DRAWN_THREADS)
+        s.node[node_of(max(j, 1u), DRAWN_CELL_BITS)] = drawn_splitter(drawn, max(j, 1u));
+    for (uint32_t j = t; j < DRAWN_CELLS; j += DRAWN_THREADS) s.count_of(j) = 0;
+    __syncthreads(); /* the tree, and zeroes before counts */
+#pragma unroll 1
+    for (uint32_t first = thread; first < 1u << DRAWN_COUNTED_BITS; first += TOGETHER * nthreads) {
+        uint32_t cells[TOGETHER];
+        if (first > thread) load_counted(images, job, first, nthreads);
+        search_tree(cells, s.node, images, DRAWN_CELL_BITS);
+#pragma unroll
+        for (uint32_t k = 0; k < TOGETHER; k++) {
+            if (first + k * nthreads < 1u << DRAWN_COUNTED_BITS) atomicAdd(&s.count_of(cells[k]), 1);
+        }
+    }
+    __syncthreads(); /* all counts */
+    for (uint32_t k = t; k < DRAWN_CELLS; k += DRAWN_THREADS) {
+        const uint32_t cell = (k + blockIdx.x * (DRAWN_CELLS / gridDim.x)) % DRAWN_CELLS,
+                       count = s.count_of(cell); /* begin in different places */
+        if (count) atomicAdd(&counts_of_cells<KEY>(job)[cell], count);
+    }
+    __threadfence(); /* this thread's counts before the CTA is counted as done */
+    __syncthreads();
+    if (t == 0) s.last = atomicAdd(&job.header->sample_done[0], 1) == gridDim.x - 1;
+    __syncthreads(); /* s.last */
+    if (!s.last) return;
+    __threadfence(); /* having seen the others done, see their counts */
+    plan_sample_slots(job, s);
+}
+
+#endif
