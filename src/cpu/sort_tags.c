@@ -128,6 +128,18 @@ static void sort_by_both_halves(struct tagged *t, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) t->places[i] = places[t->places[i]];
 }
 
+/* What is in order as it is. places: room. */
+static void copy_all(const struct sort_args *args, size_t key_nbytes, uint16_t *places) {
+    const uint32_t n = (uint32_t)args->n;
+    if (args->values_in == NULL) {
+        for (uint32_t i = 0; i < n; i++) places[i] = (uint16_t)i;
+        sort_place_all(args, key_nbytes, places, SORT_FROM);
+        return;
+    }
+    if (args->keys_out != args->keys_in) memcpy(args->keys_out, args->keys_in, n * key_nbytes);
+    if (args->values_out != args->values_in) memcpy(args->values_out, args->values_in, n * args->value_nbytes);
+}
+
 bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const uint32_t n = (uint32_t)args->n;
     struct tagged t;
@@ -136,8 +148,10 @@ bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct s
     const uint64_t differ = find_images_of(t.images, args, image, key_nbytes);
     const uint32_t shift = differ == 0 ? 0 : 64 - sort_bit_top(differ);
     if (are_in_order(t.images, n)) {
-        for (uint32_t i = 0; i < n; i++) t.places[i] = (uint16_t)i;
-    } else if (key_nbytes <= 2) {
+        copy_all(args, key_nbytes, t.places);
+        return true;
+    }
+    if (key_nbytes <= 2) {
         sort_half_tags(&t, n, shift);
     } else {
         sort_tags(&t, n, shift, PLACE_BITS);
