@@ -48,7 +48,7 @@ run_planned() {
 }
 
 # add_one NAME: its closing counts; a program that dies before it closes is one failure, but one that was stopped for its time and had
-# not reported any is unfinished.
+# not reported any is unfinished. Status 77: all of it was skipped.
 add_one() {
     echo "== $1"
     status=$(cat "$logs/$1.status")
@@ -61,7 +61,7 @@ add_one() {
     fi
     passed=$((passed + $(echo "${closing:-0 passed}" | cut -d ' ' -f 1)))
     failed=$((failed + $(echo "${closing:-0 passed, 1 failed}" | cut -d ' ' -f 3)))
-    [ "$status" -eq 0 ] || [ -z "$closing" ] || [ "$(echo "$closing" | cut -d ' ' -f 3)" -gt 0 ] || failed=$((failed + 1))
+    [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || [ -z "$closing" ] || [ "$(echo "$closing" | cut -d ' ' -f 3)" -gt 0 ] || failed=$((failed + 1))
 }
 
 # sanitized TOOL: the number of errors and hazards it has reported, in all its runs; "none" if one did not finish.
