@@ -10,8 +10,8 @@
  *   NOTE_WORDS: 32-bit words a lane that a chunk's reducer leaves for its finisher, word j at note[32 * j + lane]
  *   reduce(args, chunk, place, note) -> Value; Local; prepare(args, chunk, place, local) while the prefix is under way;
  *   finish(args, chunk, place, note, local, prefix)
- *   Or, if it TAKES: take(args, chunk, place, note, local, lane) when reducers are done, and finish(args, place, local, prefix, lane). Slots are
- *   given back in between, before the prefix is known, and there are SLOTS of them, fewer than STAGES
+ *   Or, if it TAKES: take(args, chunk, place, note, local, lane) when reducers are done, and finish(args, place, local, prefix, lane).
+ *   Slots are given back in between, before the prefix is known, and there are SLOTS of them, fewer than STAGES
  *   Or, if it SENDS: stage(args, slot, tile, place, note, local, before, lane) leaves in the slot what is to be written, and
  *   send(args, slot, tile, first, end, lane), by a warp of its own, has the copy engine write that out; first and end are the input's;
  *   ROOM_NBYTES of a slot are for both alone
