@@ -127,9 +127,9 @@ static void check_scratch(struct setup *s, const struct scratch_case *k, uint64_
 }
 
 static void test_scratch(struct setup *s) {
-    static const uint64_t sizes[] = {1, 63, 1000, 20001, SHARED_N}; /* the last one without the large records */
+    static const uint64_t sizes[] = {1, 63, 1000, 4097, 20001, SHARED_N}; /* the last one without the large records */
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const size_t each = i < 4 ? 104 : 8;
+        const size_t each = sizes[i] < SHARED_N ? 104 : 8;
         lay_out(s, sizes[i], each);
         for (size_t k = 0; k < SCRATCH_CASES; k++) {
             const struct scratch_case *c = &scratch_cases[k];

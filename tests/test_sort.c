@@ -74,6 +74,17 @@ static void test_every_small_n(void) {
     }
 }
 
+/* Up to two registers of keys alone, of which a network of narrow ones has most. */
+static void test_every_small_n_of_narrow_keys(void) {
+    static const upsweep_type types[] = {UPSWEEP_U8, UPSWEEP_I8, UPSWEEP_U16, UPSWEEP_I16};
+    for (unsigned n = 0; n <= 130; n++) {
+        for (unsigned k = 0; k < 4; k++) {
+            const struct sort_case c = variant((n + k) % 2 ? KEYS : KEYS_IN_PLACE, types[k], n, n * 7 + k);
+            check_made(&c, RANDOM);
+        }
+    }
+}
+
 /* Few enough for networks, whose sorted blocks are merged, and not: twice as many narrow keys as wide ones. */
 static void test_merged_sizes(void) {
     static const upsweep_type wide[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64, UPSWEEP_F32};
@@ -351,6 +362,7 @@ int main(void) {
     harness_begin(true);
     test_literals();
     test_every_small_n();
+    test_every_small_n_of_narrow_keys();
     test_merged_sizes();
     test_tagged_pairs();
     test_part_of_two();

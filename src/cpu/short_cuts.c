@@ -160,7 +160,7 @@ static size_t split_to_one(const struct kernels *kernels, void *out, const void 
                            const upsweep_predicate *test) {
     const size_t nbytes = types[type].nbytes;
     if (n * nbytes <= FEW_BESIDE) {
-        unsigned char rejected[FEW_BESIDE];
+        _Alignas(uint64_t) unsigned char rejected[FEW_BESIDE];
         const size_t kept = kernels->split[type](test, out, rejected, in, n);
         memcpy((unsigned char *)out + kept * nbytes, rejected, (n - kept) * nbytes);
         return kept;

@@ -74,6 +74,7 @@ ALWAYS_INLINE size_t NAME(split_items)(upsweep_cmp cmp, T *out, T *rest, const T
         compress_first(NBYTES, &last, x, mask ^ first_bytes(left));
     }
 #else
+    _Static_assert(SPLIT_ITEMS % 64 == 0, "whole words of bits");
     uint64_t bits[SPLIT_ITEMS / 64];
     for (size_t i = 0; i < n; i += SPLIT_ITEMS) {
         const size_t here = n - i < SPLIT_ITEMS ? n - i : SPLIT_ITEMS;
