@@ -350,7 +350,7 @@ typedef struct upsweep_order {
  * DEVICE_MEMORY or SCRATCH for scratch.
  * Cost: if the highest bits of the keys are spread, three or four reads and two or three writes, whatever their width; else one read, then
  * one read and one write for each digit of eight bits that not all keys share. Scratch: n keys and some MiB (CPU: a thread), on CUDA up to
- * a sixth more; with low_memory on a CPU, a little. Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs,
+ * a fifth more; with low_memory on a CPU, a little. Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs,
  * 2017; Adinets and Merrill, Onesweep, 2022; Hildebrandt and Isbitz, Radix exchange, 1959 (low_memory). */
 UPSWEEP_CALL upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
 
