@@ -45,6 +45,10 @@ typedef size_t filter_kernel(const upsweep_predicate *keep, void *out, const voi
 /* The same, and those that do not satisfy it to rest [n]. One of the two may lie before in or at it. */
 typedef size_t split_kernel(const upsweep_predicate *keep, void *out, void *rest, const void *in, size_t n);
 
+/* The same by byte flags, the others to rest [n] unless that is NULL; nothing overlaps. For few items: of those that are not in the caches
+ * the bits are better computed first, some thousand at a time, by 10 to 15 % (1 to 4 bytes, Zen 4, 2026-11). */
+typedef size_t flags_kernel(void *out, void *rest, const void *in, const uint8_t *flags, size_t n);
+
 /* Copies the items of in [n] whose bit is set to out [room], which is as large as that takes, and returns their number. Writes within out
  * [room] only, but there also past the kept items: full vectors are what makes it fast. out may lie before in or at it: nothing is
  * overwritten before it is read. */
@@ -92,6 +96,7 @@ struct kernels {
     mask_kernel *mask[UPSWEEP_TYPE_COUNT];
     filter_kernel *filter[UPSWEEP_TYPE_COUNT];
     split_kernel *split[UPSWEEP_TYPE_COUNT];
+    flags_kernel *flags[COMPACT_WIDTHS];
     compact_kernel *compact[COMPACT_WIDTHS];
     indices_kernel *indices32, *indices64;
     copy_kernel *stream_copy;

@@ -47,6 +47,21 @@ ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const 
 
 #include "compact_widths_tmpl.h"
 
+ALWAYS_INLINE size_t sift_flagged(size_t nbytes, void *out, void *rest, const void *in, const uint8_t *flags, size_t n) {
+    unsigned char *kept = out, *rejected = rest;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *item = (const unsigned char *)in + i * nbytes;
+        const size_t step = flags[i] != 0 ? nbytes : 0;
+        memcpy(kept, item, nbytes);
+        if (rest != NULL) memcpy(rejected, item, nbytes);
+        kept += step;
+        if (rest != NULL) rejected += nbytes - step;
+    }
+    return (size_t)(kept - (unsigned char *)out) / nbytes;
+}
+
+#include "flags_widths_tmpl.h"
+
 static size_t indices32_portable(void *out, uint64_t base, const uint64_t *bits, size_t n) {
     uint32_t *index = out;
     size_t kept = 0;
@@ -104,6 +119,7 @@ const struct kernels kernels_portable = {
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
     .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
     .split = {UPSWEEP_TYPE_TABLE(SPLIT_ROW)},
+    .flags = {flags_1, flags_2, flags_4, flags_8, flags_16},
     .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32_portable,
     .indices64 = indices64_portable,

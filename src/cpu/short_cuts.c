@@ -42,7 +42,7 @@ _Static_assert(UPSWEEP_ADD == 0 && UPSWEEP_MUL < UPSWEEP_MAX && UPSWEEP_MIN < UP
                "operators of all types come first");
 _Static_assert(UPSWEEP_GE + 1 == UPSWEEP_NOT_NAN && UPSWEEP_NOT_NAN + 1 == UPSWEEP_CMP_COUNT, "comparisons of all types come first");
 
-/* Memory of nbytes > 0, aligned, that does not reach around the end of the address space. */
+/* Memory, not NULL, aligned, that does not reach around the end of the address space. */
 ALWAYS_INLINE bool is_array(const void *p, uint64_t nbytes, size_t alignment) {
     return (uintptr_t)p - 1 < UINTPTR_MAX - nbytes && ((uintptr_t)p & (alignment - 1)) == 0;
 }
@@ -86,7 +86,7 @@ struct sources {
 };
 
 ALWAYS_INLINE bool are_sources(const upsweep_context *ctx, struct sources a) {
-    if (a.n - 1 >= FEW_ITEMS || a.nbytes - 1 >= FEW_NBYTES || ctx->scratch_is_callers) return false;
+    if (a.n > FEW_ITEMS || a.nbytes - 1 >= FEW_NBYTES || ctx->scratch_is_callers) return false;
     if (!is_array(a.count, sizeof *a.count, sizeof *a.count) || !is_array(a.in, a.n * a.nbytes, a.flags == NULL ? a.nbytes : 1))
         return false;
     return is_apart(a.count, sizeof *a.count, a.in, a.n * a.nbytes) &&
@@ -117,14 +117,28 @@ static upsweep_status compact_few(upsweep_context *ctx, void *out, uint64_t *cou
     return UPSWEEP_OK;
 }
 
+/* Those whose flag is set to out, and the others to rest, unless that is NULL: records of a size for which there are no kernels. */
+NOT_INLINE size_t sift_records(const struct kernels *kernels, void *out, void *rest, struct sources a) {
+    uint64_t bits[FEW_ITEMS / 64];
+    kernels->mask[UPSWEEP_U8](&is_set, a.flags, (size_t)a.n, bits);
+    const size_t kept = compact_records(out, a.in, bits, (size_t)a.n, a.nbytes);
+    if (rest == NULL) return kept;
+    invert_bits(bits, (size_t)a.n);
+    compact_records(rest, a.in, bits, (size_t)a.n, a.nbytes);
+    return kept;
+}
+
+ALWAYS_INLINE size_t sift_by_flags(const struct kernels *kernels, void *out, void *rest, struct sources a) {
+    if (!is_vector_width(a.nbytes)) return sift_records(kernels, out, rest, a);
+    return kernels->flags[__builtin_ctzll(a.nbytes)](out, rest, a.in, a.flags, (size_t)a.n);
+}
+
 static upsweep_status compact_flags_few(upsweep_context *ctx, void *out, uint64_t *count, const void *in, const uint8_t *flags, uint64_t n,
                                         size_t elem_nbytes) {
     const struct sources a = {in, flags, count, n, elem_nbytes};
-    uint64_t bits[FEW_ITEMS / 64];
     if (flags == NULL || !are_sources(ctx, a) || !is_output(out, elem_nbytes, a, false))
         return compact_flags_any(ctx, out, count, in, flags, n, elem_nbytes);
-    cpu_kernels(ctx)->mask[UPSWEEP_U8](&is_set, flags, (size_t)n, bits);
-    *count = compact_items(cpu_kernels(ctx), elem_nbytes, out, (size_t)n, in, bits, (size_t)n);
+    *count = sift_by_flags(cpu_kernels(ctx), out, NULL, a);
     return UPSWEEP_OK;
 }
 
@@ -144,30 +158,28 @@ static upsweep_status compact_indices_few(upsweep_context *ctx, void *out, uint6
     return UPSWEEP_OK;
 }
 
-/* To both sides by bits, which are inverted then; if rest is NULL, the rejected items go behind the kept ones. Neither side is the input.
- */
-ALWAYS_INLINE size_t split_by_bits(const struct kernels *kernels, size_t nbytes, void *out, void *rest, const void *in, uint64_t *bits,
-                                   size_t n) {
-    const size_t kept = compact_items(kernels, nbytes, out, n, in, bits, n);
-    const size_t room = rest != NULL ? n : n - kept;
-    invert_bits(bits, n);
-    compact_items(kernels, nbytes, rest != NULL ? rest : (unsigned char *)out + kept * nbytes, room, in, bits, n);
-    return kept;
+/* To both sides, by flags or by a predicate of the type. */
+ALWAYS_INLINE size_t split(const struct kernels *kernels, void *out, void *rest, struct sources a, upsweep_type type,
+                           const upsweep_predicate *test) {
+    return a.flags != NULL ? sift_by_flags(kernels, out, rest, a) : kernels->split[type](test, out, rest, a.in, (size_t)a.n);
 }
 
-/* To one array by a predicate. */
-static size_t split_to_one(const struct kernels *kernels, void *out, const void *in, size_t n, upsweep_type type,
-                           const upsweep_predicate *test) {
-    const size_t nbytes = types[type].nbytes;
-    if (n * nbytes <= FEW_BESIDE) {
+/* The rejected ones behind the kept ones. */
+ALWAYS_INLINE size_t split_to_one(const struct kernels *kernels, void *out, struct sources a, upsweep_type type,
+                                  const upsweep_predicate *test) {
+    const size_t n = (size_t)a.n;
+    if (n * a.nbytes <= FEW_BESIDE) {
         _Alignas(uint64_t) unsigned char rejected[FEW_BESIDE];
-        const size_t kept = kernels->split[type](test, out, rejected, in, n);
-        memcpy((unsigned char *)out + kept * nbytes, rejected, (n - kept) * nbytes);
+        const size_t kept = split(kernels, out, rejected, a, type, test);
+        memcpy((unsigned char *)out + kept * a.nbytes, rejected, (n - kept) * a.nbytes);
         return kept;
     }
     uint64_t bits[FEW_ITEMS / 64];
-    kernels->mask[type](test, in, n, bits);
-    return split_by_bits(kernels, nbytes, out, NULL, in, bits, n);
+    kernels->mask[type](test, a.flags != NULL ? a.flags : a.in, n, bits);
+    const size_t kept = compact_items(kernels, a.nbytes, out, n, a.in, bits, n);
+    invert_bits(bits, n);
+    compact_items(kernels, a.nbytes, (unsigned char *)out + kept * a.nbytes, n - kept, a.in, bits, n);
+    return kept;
 }
 
 static upsweep_status partition_few(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in, uint64_t n,
@@ -177,18 +189,17 @@ static upsweep_status partition_few(upsweep_context *ctx, void *out, void *rest,
     if (!is_predicate(type, keep, &test)) return partition_any(ctx, out, rest, count, in, n, type, keep);
     const struct sources a = {in, NULL, count, n, types[type].nbytes};
     if (!are_sources(ctx, a) || !are_outputs(out, rest, a, rest != NULL)) return partition_any(ctx, out, rest, count, in, n, type, keep);
-    *count = rest != NULL ? kernels->split[type](&test, out, rest, in, (size_t)n) : split_to_one(kernels, out, in, (size_t)n, type, &test);
+    *count = rest != NULL ? split(kernels, out, rest, a, type, &test) : split_to_one(kernels, out, a, type, &test);
     return UPSWEEP_OK;
 }
 
 static upsweep_status partition_flags_few(upsweep_context *ctx, void *out, void *rest, uint64_t *count, const void *in,
                                           const uint8_t *flags, uint64_t n, size_t elem_nbytes) {
+    const struct kernels *kernels = cpu_kernels(ctx);
     const struct sources a = {in, flags, count, n, elem_nbytes};
-    uint64_t bits[FEW_ITEMS / 64];
     if (flags == NULL || !are_sources(ctx, a) || !are_outputs(out, rest, a, false))
         return partition_flags_any(ctx, out, rest, count, in, flags, n, elem_nbytes);
-    cpu_kernels(ctx)->mask[UPSWEEP_U8](&is_set, flags, (size_t)n, bits);
-    *count = split_by_bits(cpu_kernels(ctx), elem_nbytes, out, rest, in, bits, (size_t)n);
+    *count = rest != NULL ? sift_by_flags(kernels, out, rest, a) : split_to_one(kernels, out, a, UPSWEEP_U8, &is_set);
     return UPSWEEP_OK;
 }
 

@@ -168,6 +168,24 @@ static size_t indices64(void *out, uint64_t base, const uint64_t *bits, size_t n
 #define EACH_TYPE "cpu/keep_switch_tmpl.h"
 #include "../each_type.h"
 
+/* By flags, some words of bits at a time. */
+ALWAYS_INLINE size_t sift_flagged(size_t nbytes, void *out, void *rest, const void *in, const uint8_t *flags, size_t n) {
+    unsigned char *kept = out, *rejected = rest;
+    uint64_t bits[SPLIT_ITEMS / 64];
+    for (size_t i = 0; i < n; i += SPLIT_ITEMS) {
+        const size_t here = n - i < SPLIT_ITEMS ? n - i : SPLIT_ITEMS;
+        const unsigned char *items = (const unsigned char *)in + i * nbytes;
+        mask_items_u8(UPSWEEP_NE, flags + i, 0, here, bits);
+        kept += nbytes * compact_words(nbytes, kept, here, items, bits, here);
+        if (rest == NULL) continue;
+        invert_bits(bits, here);
+        rejected += nbytes * compact_words(nbytes, rejected, here, items, bits, here);
+    }
+    return (size_t)(kept - (unsigned char *)out) / nbytes;
+}
+
+#include "flags_widths_tmpl.h"
+
 /* ---- copy -------------------------------------------------------------------------------------------------------------------- */
 
 static void stream_copy(void *out, const void *in, size_t nbytes) {
@@ -192,6 +210,7 @@ const struct kernels kernels_avx2 = {
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
     .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
     .split = {UPSWEEP_TYPE_TABLE(SPLIT_ROW)},
+    .flags = {flags_1, flags_2, flags_4, flags_8, flags_16},
     .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32,
     .indices64 = indices64,

@@ -118,6 +118,30 @@ ALWAYS_INLINE size_t compact_words(size_t nbytes, void *out, size_t room, const 
 
 #include "compact_widths_tmpl.h"
 
+/* By flags, of which a vector is a word of bits. */
+ALWAYS_INLINE size_t sift_flagged(size_t nbytes, void *out, void *rest, const void *in, const uint8_t *flags, size_t n) {
+    const vec_u8 zero = {0};
+    const unsigned char *items = in;
+    unsigned char *kept = out, *rejected = rest;
+    for (; n >= 64; n -= 64, flags += 64, items += 64 * nbytes) {
+        const uint64_t word = mask_word_u8(UPSWEEP_NE, flags, zero);
+        compress_word(nbytes, &kept, items, word);
+        if (rest != NULL) compress_word(nbytes, &rejected, items, ~word);
+    }
+    const uint64_t word = few_keep_u8(UPSWEEP_NE, flags, n, zero);
+    const size_t lanes = 64 / nbytes;
+    for (size_t i = 0; i < n; i += lanes) {
+        const size_t here = n - i < lanes ? n - i : lanes;
+        const uint64_t there = first_bytes(here), mask = word >> i & there;
+        const __m512i x = load_first(_mm512_setzero_si512(), items + i * nbytes, here * nbytes);
+        compress_first(nbytes, &kept, x, mask);
+        if (rest != NULL) compress_first(nbytes, &rejected, x, mask ^ there);
+    }
+    return (size_t)(kept - (unsigned char *)out) / nbytes;
+}
+
+#include "flags_widths_tmpl.h"
+
 /* Numbers as items of so many bytes: a vector of them, and the next ones. */
 ALWAYS_INLINE __m512i numbers_from(size_t nbytes, uint64_t base) {
     if (nbytes == 8) return _mm512_add_epi64(_mm512_set1_epi64((long long)base), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
@@ -168,6 +192,7 @@ const struct kernels kernels_avx512 = {
     .mask = {UPSWEEP_TYPE_TABLE(MASK_ROW)},
     .filter = {UPSWEEP_TYPE_TABLE(FILTER_ROW)},
     .split = {UPSWEEP_TYPE_TABLE(SPLIT_ROW)},
+    .flags = {flags_1, flags_2, flags_4, flags_8, flags_16},
     .compact = {compact_1, compact_2, compact_4, compact_8, compact_16},
     .indices32 = indices32,
     .indices64 = indices64,
