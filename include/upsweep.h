@@ -349,8 +349,8 @@ typedef struct upsweep_order {
  * Errors: NULL, TYPE, BITS, OPTIONS (a field neither 0 nor 1, or low_memory for what it is not for), SIZE, ALIGN, ALIAS; MEMORY,
  * DEVICE_MEMORY or SCRATCH for scratch.
  * Cost: if the highest bits of the keys are spread, three or four reads and two or three writes, whatever their width; else one read, then
- * one read and one write for each digit of eight bits that not all keys share. Scratch: n keys and some MiB (CPU: a thread), on CUDA up to
- * a fifth more; with low_memory on a CPU, a little. Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs,
+ * one read and one write for each digit of eight bits that not all keys share. Scratch: n keys and some MiB (CPU: a thread), on CUDA up
+ * to 15 % more; with low_memory on a CPU, a little. Source: Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort on GPUs,
  * 2017; Adinets and Merrill, Onesweep, 2022; Hildebrandt and Isbitz, Radix exchange, 1959 (low_memory). */
 UPSWEEP_CALL upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order);
 

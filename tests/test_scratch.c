@@ -93,10 +93,13 @@ static void lay_out(struct setup *s, uint64_t n, size_t each) {
     free(bytes);
 }
 
-enum { SHARED_N = 300001 }; /* on several threads: of 8 bytes on four */
+enum {
+    SHARED_N = 300001, /* on several threads: of 8 bytes on four */
+    SLOTS_N = 3670017  /* 28 MiB of 8 bytes: on a GPU, sorts by slots, which need the most beside the keys */
+};
 
 /* What a thread has that was not counted lies further behind the scratch than canaries or a guard page reach. */
-static size_t margin_of(uint64_t n) { return n == SHARED_N ? 1 << 20 : 0; }
+static size_t margin_of(uint64_t n) { return n >= SHARED_N ? 1 << 20 : 0; }
 
 /* The announced size suffices and nothing beyond it is touched; one byte less is refused, and the sentence says what is needed. */
 static void check_scratch(struct setup *s, const struct scratch_case *k, uint64_t n, struct place place) {
@@ -127,14 +130,15 @@ static void check_scratch(struct setup *s, const struct scratch_case *k, uint64_
 }
 
 static void test_scratch(struct setup *s) {
-    static const uint64_t sizes[] = {1, 63, 1000, 4097, 20001, SHARED_N}; /* the last one without the large records */
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    static const uint64_t sizes[] = {1, 63, 1000, 4097, 20001, SHARED_N, SLOTS_N}; /* the last two without the large records */
+    const size_t nsizes = sizeof sizes / sizeof *sizes;
+    for (size_t i = 0; i < (s->host ? nsizes - 1 : nsizes); i++) {
         const size_t each = sizes[i] < SHARED_N ? 104 : 8;
         lay_out(s, sizes[i], each);
         for (size_t k = 0; k < SCRATCH_CASES; k++) {
             const struct scratch_case *c = &scratch_cases[k];
             if (c->item_nbytes <= each && c->value_nbytes <= each)
-                check_scratch(s, c, sizes[i], (k & 1) != 0 || sizes[i] == SHARED_N ? at_start : at_end);
+                check_scratch(s, c, sizes[i], (k & 1) != 0 || sizes[i] >= SHARED_N ? at_start : at_end);
         }
     }
 }
@@ -153,6 +157,24 @@ static void test_growth(struct setup *s) {
             if (!CHECK(status == UPSWEEP_ERR_SIZE || (status == UPSWEEP_OK && !failed && nbytes >= before))) break;
             failed = status != UPSWEEP_OK;
             before = nbytes;
+        }
+    }
+}
+
+/* What the header promises of a GPU: keys and 15 % more, or pairs and a tenth more; with up to two MiB for few. Indices of large values
+ * take four bytes. */
+static void test_sort_bounds(struct setup *s) {
+    static const size_t key_sizes[] = {1, 2, 4, 8}, value_sizes[] = {0, 1, 4, 8, 16, 100};
+    const uint64_t few_nbytes = UINT64_C(28) << 20, more_nbytes = UINT64_C(2) << 20;
+    if (s->host) return;
+    for (size_t i = 0; i < sizeof key_sizes / sizeof *key_sizes * (sizeof value_sizes / sizeof *value_sizes); i++) {
+        const size_t key = key_sizes[i % 4], value = value_sizes[i / 4];
+        case_begin("scratch of keys of %zu bytes, values of %zu, is no more than promised", key, value);
+        setup_enter(s);
+        for (uint64_t n = 1; n <= UINT32_MAX; n += n / 64 + 1) {
+            uint64_t nbytes = 0, all = n * ((value > 8 && key < 4 ? 4 : key) + value);
+            CHECK_OK(upsweep_scratch_size(s->ctx, &nbytes, UPSWEEP_PRIM_SORT, n, key, value));
+            if (!CHECK(nbytes <= all + all / 100 * (value ? 10 : 15) + (all < few_nbytes ? more_nbytes : 100))) break;
         }
     }
 }
@@ -207,6 +229,7 @@ int main(void) {
     FOR_EACH_SETUP(s) {
         test_scratch(s);
         test_growth(s);
+        test_sort_bounds(s);
         test_overlap(s);
         test_low_memory(s);
     }

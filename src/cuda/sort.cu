@@ -111,11 +111,11 @@ static void set_scratch(struct sort_job *job, const struct sort_args *args, cons
     job->by_place = false;
 }
 
-static void set_tiles(struct sort_job *job, uint32_t rows) {
+static void set_tiles(struct sort_job *job, uint32_t rows, size_t key_nbytes) {
     job->rows = rows;
     const uint64_t tile_items = (uint64_t)SORT_THREADS * job->rows;
     job->ntiles = (uint32_t)((job->n + tile_items - 1) / tile_items);
-    job->portion_tiles = (uint32_t)min_u64(job->ntiles, SORT_PORTION_ITEMS / tile_items);
+    job->portion_tiles = (uint32_t)min_u64(job->ntiles, portion_items(job->n, key_nbytes) / tile_items);
     job->nportions = (job->ntiles + job->portion_tiles - 1) / job->portion_tiles;
     job->state_rows = job->portion_tiles;
 }
@@ -147,7 +147,9 @@ template <typename KEY> static cudaError_t launch_histogram(const struct sort_jo
 template <typename KEY, int WORD> static cudaError_t launch_passes(const struct sort_job *job, const struct cuda_queue *queue) {
     const uint32_t nctas = (uint32_t)min_u64(job->ntiles, (uint64_t)queue->nsms * SORT_CTAS_PER_SM);
     const uint32_t table = WORD > 0 && job->most_values ? ranked_values_nbytes(sizeof(KEY)) : 0;
-    return launch_next(queue, sort_passes<KEY, WORD>, nctas, SORT_THREADS, table + tile_nbytes<KEY, WORD>(job), *job);
+    struct sort_job passes = *job;
+    if (is_one_round(job->n, sizeof(KEY))) passes.state_rows = 0; /* to be cleared for the next */
+    return launch_next(queue, sort_passes<KEY, WORD>, nctas, SORT_THREADS, table + tile_nbytes<KEY, WORD>(job), passes);
 }
 
 template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job *job, const struct cuda_queue *queue, uint32_t word) {
@@ -199,24 +201,8 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
 /* Clears the headers, the histogram, and the sizes of slots: all that the split's kernels must find zeroed. */
 static cudaError_t clear_headers(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
     const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits + (split->slots.area != NULL));
-    char *begin = cleared_from(job), *end = (char *)split->header->cursor + histogram;
+    char *begin = cleared_from(job), *end = (char *)split->cursor + histogram;
     return cudaMemsetAsync(begin, 0, (size_t)(end - begin), (cudaStream_t)queue->stream);
-}
-
-/* Where in the scratch the lists of what is split further are. */
-static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *base, const struct split_job *split) {
-    struct deep_lists lists = {};
-    lists.control = &split->header->deep;
-    for (int i = 0; i < 2; i++) {
-        lists.segments[i] = (struct deep_segment *)(base + layout->segments[i]);
-        lists.counts[i] = (uint32_t *)(base + layout->counts[i]);
-        lists.to_count[i] = (struct deep_task *)(base + layout->to_count[i]);
-    }
-    lists.to_move = (struct deep_task *)(base + layout->to_move);
-    lists.buckets = (struct deep_bucket *)(base + layout->buckets);
-    lists.bucket_max = split->bucket_max;
-    lists.chunk_items = split->tile_items * SPLIT_CHUNK_TILES;
-    return lists;
 }
 
 /* Where the slots are, and what belongs to coarse buckets but does not fit the output. */
@@ -224,7 +210,7 @@ template <typename ITEM> static void place_slots(struct split_job *split, char *
     const uint32_t nbuckets = 1u << (split->coarse_bits + split->fine_bits);
     split->slots.area = area;
     split->slots.aside = (ITEM *)area + (size_t)nbuckets * split->slots.items; /* of floats: as the plan has it */
-    split->slots.size = split->header->cursor + nbuckets;
+    split->slots.size = split->cursor + nbuckets;
 }
 
 /* The items of keys of 32 bits with their indices. For an argsort there is scratch enough for whole ones; but its indices, of 4 bytes,
@@ -302,7 +288,7 @@ static cudaError_t launch_stable_of(struct sort_job *job, struct split_job *spli
     first.value_nbytes = first.value_unit = 16;
     first.keys_tmp = second.keys_tmp = args->values_out;
     second.values_tmp = NULL; /* indices */
-    set_tiles(&first, rows_for(queue, job->n, max_rows(queue, sizeof(KEY), 16)));
+    set_tiles(&first, rows_for(queue, job->n, max_rows(queue, sizeof(KEY), 16)), sizeof(KEY));
     return launch_stable<KEY>(&first, &second, split, queue, 16);
 }
 
@@ -321,7 +307,7 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
     split.float_mask = job->float_mask;
     split.most_values = job->most_values;
     split.least_saved = job->least_saved = job->has_values && !job->drop_keys ? 2 : 1;
-    split.header = (struct split_header *)(scratch + layout->split);
+    place_headers(&split, layout, scratch);
     if constexpr (sizeof(KEY) >= 4) {
         const bool alone = choose_split<KEY, KEY>(&split, queue, args), indexed = !alone && choose_split<KEY, INDEXED>(&split, queue, args);
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
@@ -372,13 +358,13 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_scratch(&job, args, &layout, scratch);
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     const uint32_t most_rows = max_rows(queue, sizeof(KEY), word);
-    set_tiles(&job, rows_for(queue, args->n, most_rows));
+    set_tiles(&job, rows_for(queue, args->n, most_rows), sizeof(KEY));
     job.most_values = few_values<KEY>(queue, args);
 
     const bool rounds = fits_rounds(queue, args, sizeof(KEY), word);
     cudaError_t error = cudaSuccess;
     if (!rounds || !is_by_few_rounds(args, sizeof(KEY))) error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
-    set_tiles(&job, rows_of_passes(queue, args->n, most_rows));
+    set_tiles(&job, rows_of_passes(queue, args->n, most_rows), sizeof(KEY));
     if (error == cudaSuccess) {
         error = rounds && !job.most_values ? launch_rounds<KEY>(&job, args, queue, word) : launch_onesweep<KEY>(&job, queue, word);
     }

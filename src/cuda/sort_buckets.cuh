@@ -18,7 +18,7 @@ struct bucket_list {
     __device__ __forceinline__ explicit bucket_list(const struct split_job &job)
         : slots(job.header->too_big == IN_SLOTS), listed(!slots && job.header->too_big != ALL_FIT),
           sampled(slots && job.slots.sample_items && job.header->sample_state == SAMPLE_OPEN),
-          left(listed ? job.deep.counts[0] : job.header->cursor) {}
+          left(listed ? job.deep.counts[0] : job.cursor) {}
 
     template <typename KEY, typename ITEM> __device__ __forceinline__ uint32_t n(const struct split_job &job) const {
         return SAMPLES<KEY, ITEM> && sampled ? job.header->sample_slots.nslots : listed ? job.header->deep.nbuckets : job.nnumbers;
@@ -27,13 +27,13 @@ struct bucket_list {
     template <typename ITEM>
     static __device__ __forceinline__ struct found_bucket<ITEM> find_sampled(const struct split_job &job, uint32_t number) {
         const struct sample_slots &plan = job.header->sample_slots;
-        const uint32_t slot = plan.slot[number], n = slot & 1 ? 0 : plan.size[number];
+        const uint32_t slot = plan.slot[number] & ~1u, n = plan.slot[number] & 1 ? 0 : plan.size[number];
         const ITEM least = (ITEM)plan.low[number], most = number + 1 < plan.nslots ? (ITEM)plan.low[number + 1] - 1 : (ITEM) ~(ITEM)0;
         const uint32_t zeros = (uint32_t)__clzll((long long)(most - least)) - (64 - (uint32_t)sizeof(ITEM) * 8);
         return {(const ITEM *)job.slots.area,
-                slot,
+                number & 1 ? slot - n : slot,
                 n,
-                job.header->start[number],
+                job.start[number],
                 false,
                 min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1),
                 true,
@@ -50,20 +50,20 @@ struct bucket_list {
         if (SAMPLES<KEY, ITEM> && sampled) return find_sampled<ITEM>(job, number);
         const uint32_t bits = job.coarse_bits + job.fine_bits;
         if (slots) {
-            const uint32_t slot = job.cell_keys ? job.header->cells.slot[number] : number * job.slots.items, from = slot & ~31u;
+            const uint32_t slot = job.cell_keys ? job.cell_slot[number] : number * job.slots.items, from = slot & ~31u;
             struct found_bucket<ITEM> found = {
                 (const ITEM *)job.slots.area, from, job.slots.size[number], number, true, bits, false, 0
             };
-            if (job.cell_keys && found.n > 0) bound_items(&found, job.header->cells.bound + number, slot & 1);
+            if (job.cell_keys && found.n > 0) bound_items(&found, job.bound + number, slot & 1);
             if (!job.cell_keys && number + nsorted < job.nnumbers) found.ahead = nsorted * job.slots.items;
             return found;
         }
-        const uint32_t start = job.header->start[number], n = job.header->start[number + 1] - start;
+        const uint32_t start = job.start[number], n = job.start[number + 1] - start;
         const ITEM *src = (const ITEM *)(job.coarse_bits ? job.second : job.tmp);
         struct found_bucket<ITEM> found = {
             src, start, n, start, false, bits, false, 0
         };
-        if (job.cell_keys && n > 0) bound_items(&found, job.header->cells.bound + number, 0); /* those of empty buckets are not known */
+        if (job.cell_keys && n > 0) bound_items(&found, job.bound + number, 0); /* those of empty buckets are not known */
         return found;
     }
 };
@@ -102,8 +102,8 @@ static __device__ __forceinline__ void fill_counted(const struct split_job &job,
         if (threadIdx.x < n) {
             const uint32_t number = plan.done[first + threadIdx.x];
             s.key[threadIdx.x] = order.key_of_image((KEY)plan.low[number]);
-            s.start[threadIdx.x] = job.header->start[number];
-            s.end[threadIdx.x] = job.header->start[number + 1];
+            s.start[threadIdx.x] = job.start[number];
+            s.end[threadIdx.x] = job.start[number + 1];
         }
         __syncthreads(); /* they are there */
         for (uint32_t i = 0; i < n; i++) {

@@ -36,7 +36,7 @@ static __device__ __forceinline__ struct cell_room room_of_cells(const struct sp
     const struct cell_plan *plan = &job.header->cells;
     const uint32_t start = plan->coarse[coarse].start, end = plan->coarse[coarse + 1].start;
     const uint32_t aside = start / CELL_SLOTS_ASIDE_PART, aside_end = end / CELL_SLOTS_ASIDE_PART;
-    return {start, end - start, plan->slot[plan->nnumbers] + aside, aside_end - aside};
+    return {start, end - start, job.cell_slot[plan->nnumbers] + aside, aside_end - aside};
 }
 
 /* The place of a coarse bucket's key number i. */
@@ -101,7 +101,7 @@ static __device__ __forceinline__ bool take_cell_room(uint32_t *base, const stru
         return *base + count <= room.items + room.aside_items;
     }
     const uint32_t number = (coarse << job.slots.fine_bits) + digit;
-    const uint32_t *slot = job.header->cells.slot + number, start = slot[0] & ~31u, room = min((slot[1] & ~31u) - start, job.bucket_max);
+    const uint32_t *slot = job.cell_slot + number, start = slot[0] & ~31u, room = min((slot[1] & ~31u) - start, job.bucket_max);
     const uint32_t before = atomicAdd(&job.slots.size[number], count);
     *base = start + before;
     return before + count <= room;

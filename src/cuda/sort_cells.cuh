@@ -130,21 +130,21 @@ static __device__ __forceinline__ struct cell_numbers number_cell(uint32_t nkeys
 
 /* Writes where numbers begin. Thread t the first of cell t; the others, if there are any, a warp a cell. ndivided is zero before. */
 template <typename KEY>
-static __device__ __forceinline__ void write_bounds(struct cell_plan *plan, const struct float_cells<KEY> &cells,
+static __device__ __forceinline__ void write_bounds(uint32_t *bound, const struct float_cells<KEY> &cells,
                                                     const struct cell_numbers &numbers, struct cell_desk &s) {
     constexpr uint32_t WIDTH_BITS = float_cells<KEY>::SHIFT - (sizeof(KEY) * 8 - 32); /* of a cell */
-    if (numbers.count > 0) plan->bound[numbers.first] = cells.start_of(threadIdx.x);
+    if (numbers.count > 0) bound[numbers.first] = cells.start_of(threadIdx.x);
     if (numbers.count > 1) s.divided[atomicAdd(&s.ndivided, 1)] = {numbers.first, numbers.count, threadIdx.x};
     if (threadIdx.x == CELLS - 1) { /* it reaches far, and so has one */
         s.nnumbers = numbers.first + 1;
-        plan->bound[s.nnumbers] = ~0u;
+        bound[s.nnumbers] = ~0u;
     }
     __syncthreads(); /* all cells with more than one number */
     for (uint32_t i = threadIdx.x / 32; i < s.ndivided; i += CELL_THREADS / 32) {
         const struct divided_cell cell = s.divided[i];
         for (uint32_t k = 1 + threadIdx.x % 32; k < cell.nnumbers; k += 32) {
             const double below = (double)((uint64_t)k << WIDTH_BITS) / (double)cell.nnumbers; /* whole numbers below 2^32: floor is exact */
-            plan->bound[cell.number + k] = cells.start_of(cell.cell) + (uint32_t)below;
+            bound[cell.number + k] = cells.start_of(cell.cell) + (uint32_t)below;
         }
     }
 }
@@ -163,26 +163,28 @@ static __device__ __forceinline__ void write_slot(const struct split_job &job, u
                                                   uint32_t k, const struct cell_slots &s) {
     struct cell_plan *plan = &job.header->cells;
     const uint32_t number = numbers.first + k, last = (1u << job.slots.fine_bits) - 1;
-    plan->slot[number] = (s.start[cell] + k * s.room[cell]) | ((numbers.count & (numbers.count - 1)) == 0);
+    job.cell_slot[number] = (s.start[cell] + k * s.room[cell]) | ((numbers.count & (numbers.count - 1)) == 0);
     if (number & last) return;
     const uint32_t before = s.before[cell] + (uint32_t)((uint64_t)s.keys[cell] * k / numbers.count);
     plan->coarse[number >> job.slots.fine_bits] = {before & ~31u, k + last < numbers.count ? numbers.count : 0, k};
 }
 
-/* Where slots begin, and coarse buckets. A slot has room for the keys to be expected where they are densest, and for five standard
- * deviations more, of the sample's part and of theirs; and for some if the sample has none. Gives them up if they need too much room, or if
- * coarse buckets would be uneven. The bounds have been written. */
+/* Where slots begin, and coarse buckets. A slot has room for the keys to be expected where they are densest, and for nearly five
+ * standard deviations more, of the sample's part and of theirs; and for some if the sample has none. Gives them up if they need too much
+ * room, or if coarse buckets would be uneven. The bounds have been written. */
 static __device__ __forceinline__ void plan_slots(const struct split_job &job, const struct cell_numbers &numbers, const uint32_t *s_counts,
                                                   struct cell_desk &desk, struct cell_slots &s) {
     struct cell_plan *plan = &job.header->cells;
     const uint32_t cell = threadIdx.x, nnumbers = max(numbers.count, 1u);
-    const float scale = (float)job.n / (float)job.cell_sample, weight = scale / (float)nnumbers; /* of a counted key */
+    const uint32_t nasked = min(job.n, job.cell_sample);
+    const float scale = (float)job.n / (float)nasked, weight = scale / (float)nnumbers; /* of a counted key */
     const float mean = (float)s_counts[cell] * weight, excess = nnumbers > 1 ? excess_keys(s_counts, job) * weight : 0.0f;
-    const float items = min(mean + excess, (float)s_counts[cell] * scale) + 5 * sqrtf(mean * (1 + weight)) + 18 * weight;
+    const float items =
+        min(mean + excess, (float)s_counts[cell] * scale) + CELL_SLOTS_DEVIATIONS * sqrtf(mean * (1 + weight)) + 18 * weight;
     const uint32_t room = min(((uint32_t)items + 32) / 32, job.bucket_max / 32) * 32;
     const bool uneven = nnumbers > 1u << job.slots.fine_bits && excess > mean * 2 / CELL_SLOTS_ASIDE_PART;
     s.room[cell] = room;
-    s.keys[cell] = (uint32_t)((uint64_t)s_counts[cell] * job.n / job.cell_sample); /* so that all together are not more than n */
+    s.keys[cell] = (uint32_t)((uint64_t)s_counts[cell] * job.n / nasked); /* so that all together are not more than n */
     s.start[cell] = scan_threads(room * nnumbers, desk.sums);
     if (__syncthreads_or(uneven) && threadIdx.x == 0) job.header->slots_full = SLOTS_FULL; /* also: nobody needs the sums any more */
     s.before[cell] = scan_threads(s.keys[cell], desk.sums);
@@ -198,7 +200,7 @@ static __device__ __forceinline__ void plan_slots(const struct split_job &job, c
     if (job.slots.coarse_bits && threadIdx.x >= first_empty && threadIdx.x <= SORT_DIGITS) plan->coarse[threadIdx.x] = {job.n, 0, 0};
     if (threadIdx.x > 0) return;
     plan->nnumbers = used;
-    plan->slot[used] = total;
+    job.cell_slot[used] = total;
     if (total + (job.slots.coarse_bits ? total / CELL_SLOTS_ASIDE_PART : 0) > job.slots.float_items) job.header->slots_full = SLOTS_FULL;
 }
 
@@ -231,7 +233,7 @@ static __device__ void plan_cells(const struct split_job &job, const struct floa
     const struct cell_numbers numbers = number_cell(expected, start, job.cell_keys, s);
     plan->entry[threadIdx.x] = numbers.entry();
     if (__syncthreads_or(numbers.first >= job.nnumbers || is_too_big(count, max(numbers.count, 1u), job))) return give_cells_up(job);
-    write_bounds(plan, cells, numbers, s);
+    write_bounds(job.bound, cells, numbers, s);
     if (job.slots.area) plan_slots(job, numbers, s_counts, s, s_slots);
 }
 

@@ -59,19 +59,18 @@ struct value_slots {
 
 /* Device memory. */
 struct cell_plan {
-    int32_t lowest;                            /* the first cell above zero: this many cells' worth of magnitude */
-    uint32_t entry[CELLS];                     /* first number << 16 | how many */
-    uint32_t bound[(1 << SPLIT_MAX_BITS) + 1]; /* the top 32 bits of the least image of each number; behind the last one, of the most */
-    uint32_t nnumbers;                         /* of slots (sort_cell_slots.cuh); */
-    uint32_t slot[(1 << SPLIT_MAX_BITS) + 1];  /* where each begins; behind the last one, where that ends */
+    int32_t lowest;        /* the first cell above zero: this many cells' worth of magnitude */
+    uint32_t entry[CELLS]; /* first number << 16 | how many */
+    uint32_t nnumbers;     /* of slots (sort_cell_slots.cuh); */
     struct coarse_bucket coarse[SORT_DIGITS + 1];
     struct value_buckets by_value; /* instead of all that */
 };
 
 /* Device memory: slots by a sample (sort_sample_slots.cuh). */
 struct sample_slots {
-    uint32_t size[SAMPLE_SLOTS_MAX];     /* of each slot's bucket */
-    uint32_t slot[SAMPLE_SLOTS_MAX + 1]; /* where it begins; in the lowest bit, whether its keys are only counted */
+    __align__(8) uint32_t size[SAMPLE_SLOTS_MAX]; /* of each slot's bucket */
+    __align__(
+        8) uint32_t slot[SAMPLE_SLOTS_MAX]; /* where it begins, or an odd one ends; in the lowest bit, whether keys are only counted */
     uint32_t nslots, ndone;
     uint16_t done[SAMPLE_SLOTS_MAX];             /* those that are only counted */
     __align__(8) uint64_t low[SAMPLE_SLOTS_MAX]; /* the least image that belongs there */

@@ -39,10 +39,10 @@ static __device__ __forceinline__ void announce_split(const struct fused_job &jo
     struct split_header *header = job.split.header;
     if (digit == 0) {
         header->too_big = how;
-        header->start[0] = 0;
+        job.split.start[0] = 0;
         header->sampled.nbuckets = 0;
     }
-    if (digit < ndigits) header->start[digit + 1] = fits ? end : 0;
+    if (digit < ndigits) job.split.start[digit + 1] = fits ? end : 0;
     job.totals->hand_over(turn);
 }
 
@@ -205,8 +205,8 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
     const uint32_t nsampled = job.header->sampled.nbuckets, nby_value = VALUES ? job.header->cells.by_value.nbuckets : 0;
     const uint32_t nbuckets = nsampled ? nsampled : nby_value;
     for (uint32_t number = blockIdx.x; !nbuckets || number < nbuckets; number += gridDim.x) {
-        const uint32_t start = nsampled ? job.header->sampled.start[number] : job.header->start[number];
-        const uint32_t end = nsampled ? job.header->sampled.end[number] & ~BUCKET_IS_CLOSED : job.header->start[number + 1];
+        const uint32_t start = nsampled ? job.header->sampled.start[number] : job.start[number];
+        const uint32_t end = nsampled ? job.header->sampled.end[number] & ~BUCKET_IS_CLOSED : job.start[number + 1];
         struct found_bucket<ITEM> found = {
             (const ITEM *)job.tmp, start, end - start, start, false, job.fine_bits, false, 0
         };
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
             if (nbuckets)
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);
             else if (job.cell_keys)
-                bound_items(&found, job.header->cells.bound + number, 0);
+                bound_items(&found, job.bound + number, 0);
             if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, start, end - start);
         }
         if (!nbuckets) return;

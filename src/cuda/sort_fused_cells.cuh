@@ -50,10 +50,10 @@ static __device__ __forceinline__ void announce_cells(const struct fused_cells_j
     struct split_header *header = job.split.header;
     if (t == 0) {
         header->too_big = fits ? ALL_FIT : PERHAPS_FEW;
-        header->start[0] = 0;
+        job.split.start[0] = 0;
         header->sampled.nbuckets = header->cells.by_value.nbuckets = 0;
     }
-    header->start[t + 1] = fits ? end : 0;
+    job.split.start[t + 1] = fits ? end : 0;
     job.totals->hand_over(turn);
 }
 
@@ -175,12 +175,12 @@ static __device__ __forceinline__ void announce_by_value(const struct fused_cell
     const bool begins = t < value.ndigits && (beyond || edge || sparse || s.entries[t - 1] != bucket);
     const uint32_t number = scan_threads(begins, s.plan.sums);
     if (begins) {
-        header->start[number] = start;
+        job.split.start[number] = start;
         plan->first[number] = t;
     }
     if (t == FUSED_THREADS - 1) {
         const uint32_t nbuckets = number + begins;
-        header->start[nbuckets] = job.split.n;
+        job.split.start[nbuckets] = job.split.n;
         plan->first[nbuckets] = value.ndigits;
         header->too_big = ALL_FIT;
         header->sampled.nbuckets = 0;
@@ -240,7 +240,7 @@ static __device__ __forceinline__ bool move_by_cells(bool *in_runs, const struct
     if (blockIdx.x == 0) announce_cells(job, s.turn, fits, end);
     if (!fits) return false;
     copy_runs_by(digits, split, s_tile, s.base, tile.count);
-    if (blockIdx.x == 0) write_bounds(&split.header->cells, cells, numbers, s.plan);
+    if (blockIdx.x == 0) write_bounds(split.bound, cells, numbers, s.plan);
     return true;
 }
 

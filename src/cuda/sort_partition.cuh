@@ -256,12 +256,12 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     const uint32_t tile_items = SECOND ? job.tile_items : job.first_items;
     const uint32_t ntiles = SECOND ? job.header->coarse_tile[1u << job.coarse_bits] : (job.n + tile_items - 1) / tile_items;
     for (uint32_t number = blockIdx.x; number < ntiles; number += gridDim.x) {
-        uint32_t first = number * tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.header->cursor;
+        uint32_t first = number * tile_items, end = job.n, *cursors = two ? job.header->coarse_cursor : job.cursor;
         if (SECOND) {
             const uint32_t coarse = coarse_of_tile(job, number);
-            first = job.header->start[coarse << job.fine_bits] + (number - job.header->coarse_tile[coarse]) * tile_items;
-            end = job.header->start[(coarse + 1) << job.fine_bits];
-            cursors = job.header->cursor + (coarse << job.fine_bits);
+            first = job.start[coarse << job.fine_bits] + (number - job.header->coarse_tile[coarse]) * tile_items;
+            end = job.start[(coarse + 1) << job.fine_bits];
+            cursors = job.cursor + (coarse << job.fine_bits);
         }
         const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first;
         const struct tile_of_partition<KEY> tile = { src, first, min(end - first, tile_items), tile_items / SPLIT_THREADS, cursors };

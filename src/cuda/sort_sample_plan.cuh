@@ -2,8 +2,9 @@
  *
  *     draw        16,384 keys; each CTA finds the places of a few among all of them, as sort_ranks.cuh does: so they are sorted
  *     count       a million keys by the cells between these
- *     plan        neighbouring cells put together, to buckets for CTAs; a slot has room for what the count lets expect, and five standard
- *                 deviations more; the keys of a cell that is one frequent value are only to be counted
+ *     plan        neighbouring cells put together, to buckets for CTAs; the keys of a cell that is one frequent value are only to be
+ * counted slots       two share room for what their counts let expect, and five standard deviations more: one grows from its beginning, the
+ *                 other from its end, as two together vary less than each does
  *
  * A value that is drawn twice or more is two splitters, itself and the next greater one: so it has a cell to itself, and nothing need be
  * told apart in a search but whether a splitter is above a key. Keys of few values, and of few bits that vary, are left to the passes.
@@ -72,9 +73,7 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
         s_before[t] = 0;
     }
     for (uint32_t i = t; i < VALUE_SLOTS; i += DRAWN_THREADS) s_words[i] = 0;
-    struct sample_slots &plan = job.header->sample_slots;
     for (uint32_t i = thread; i < DRAWN_CELLS; i += DRAWN_CTAS * DRAWN_THREADS) counts_of_cells<KEY>(job)[i] = 0;
-    for (uint32_t i = thread; i < SAMPLE_SLOTS_MAX; i += DRAWN_CTAS * DRAWN_THREADS) plan.size[i] = 0;
     __syncthreads(); /* zeroes before counts; all own keys */
     const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
     if (thread == 0) job.header->too_big = few ? PERHAPS_FEW : NOT_SPLIT;
@@ -139,14 +138,14 @@ template <typename KEY> static __device__ __forceinline__ KEY drawn_splitter(con
 /* Shared memory, dynamic. */
 template <typename KEY> struct drawn_desk {
     KEY node[DRAWN_CELLS];
-    uint32_t count[DRAWN_CELLS + DRAWN_CELLS / DRAWN_STRETCH]; /* that of cell c behind c / DRAWN_STRETCH others, for the banks' sake */
-    uint32_t heads[DRAWN_CELLS / 32];                          /* a bit for each cell with which a bucket begins */
-    uint16_t first[SAMPLE_SLOTS_MAX];                          /* of a bucket: its first cell; counted keys before it */
+    uint32_t count[DRAWN_CELLS + DRAWN_CELLS / 32 + DRAWN_CELLS / DRAWN_STRETCH]; /* of a cell; some are left out, for the banks' sake */
+    uint32_t heads[DRAWN_CELLS / 32];                                             /* a bit for each cell with which a bucket begins */
+    uint16_t first[SAMPLE_SLOTS_MAX];                                             /* of a bucket: its first cell; counted keys before it */
     uint32_t before[SAMPLE_SLOTS_MAX + 1];
     uint32_t sums[32], ndone;
     bool last;
 
-    __device__ __forceinline__ uint32_t &count_of(uint32_t cell) { return count[cell + cell / DRAWN_STRETCH]; }
+    __device__ __forceinline__ uint32_t &count_of(uint32_t cell) { return count[cell + cell / 32 + cell / DRAWN_STRETCH]; }
     __device__ __forceinline__ KEY low_of(uint32_t cell) const { return cell == 0 ? (KEY)0 : node[node_of(cell, DRAWN_CELL_BITS)]; }
     __device__ __forceinline__ bool is_one_value(uint32_t cell) const {
         const KEY low = low_of(cell);
@@ -174,10 +173,9 @@ template <typename KEY> static __device__ __forceinline__ void mark_heads(struct
     }
 }
 
-/* Room of a slot, in lines of 32 keys. */
-static __device__ __forceinline__ uint32_t lines_of_slot(uint32_t counted, float scale, uint32_t bucket_max) {
-    const float items = ((float)counted + DRAWN_DEVIATIONS * sqrtf((float)counted) + 8) * scale;
-    return min(((uint32_t)items + 31) / 32, bucket_max / 32);
+/* Room of two slots, in lines of 32 keys. */
+static __device__ __forceinline__ uint32_t lines_of_slots(uint32_t counted, float scale) {
+    return ((uint32_t)(((float)counted + DRAWN_DEVIATIONS * sqrtf((float)counted) + 8) * scale) + 31) / 32;
 }
 
 /* Counted keys, at most, of a bucket that most likely fits. */
@@ -189,7 +187,8 @@ static __device__ __forceinline__ uint32_t most_counted(float scale, uint32_t bu
 
 /* By the CTA that is done last. Gives up if some bucket is too big, or slots need too much room. */
 template <typename KEY> static __device__ __forceinline__ void plan_sample_slots(const struct split_job &job, struct drawn_desk<KEY> &s) {
-    constexpr uint32_t CELLS_EACH = DRAWN_CELLS / DRAWN_THREADS, SLOTS_EACH = SAMPLE_SLOTS_MAX / DRAWN_THREADS;
+    constexpr uint32_t CELLS_EACH = DRAWN_CELLS / DRAWN_THREADS;
+    static_assert(SAMPLE_SLOTS_MAX == 2 * DRAWN_THREADS, "a thread two slots, which share room");
     struct sample_slots &plan = job.header->sample_slots;
     const uint32_t t = threadIdx.x;
     const float scale = (float)job.n / (float)(1u << DRAWN_COUNTED_BITS);
@@ -225,37 +224,31 @@ template <typename KEY> static __device__ __forceinline__ void plan_sample_slots
         if (t == DRAWN_THREADS - 1) s.before[nslots] = before;
     }
     __syncthreads(); /* all buckets */
-    uint32_t lines[SLOTS_EACH], all = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < SLOTS_EACH; i++) {
-        const uint32_t slot = t * SLOTS_EACH + i;
-        lines[i] = 0;
-        if (!fits || slot >= nslots || s.count_of(s.first[slot]) & DRAWN_APART) continue;
-        const uint32_t counted = s.before[slot + 1] - s.before[slot];
-        lines[i] = lines_of_slot(counted, scale, job.bucket_max);
-        fits = counted <= most;
-        all += lines[i];
+    uint32_t counted = 0, nmoved = 0;
+    const uint32_t first = 2 * t, end = fits ? min(first + 2, nslots) : 0;
+    for (uint32_t slot = first; slot < end; slot++) {
+        if (s.count_of(s.first[slot]) & DRAWN_APART) continue;
+        const uint32_t all = s.before[slot + 1] - s.before[slot];
+        fits = fits && all <= most;
+        counted += all;
+        nmoved++;
     }
+    const uint32_t lines = nmoved ? lines_of_slots(counted, scale) : 0;
     if (t == 0) s.ndone = 0;
-    uint32_t line = scan_threads(all, s.sums);
-    fits = fits && line + all <= job.slots.sample_items / 32;
+    const uint32_t line = scan_threads(lines, s.sums);
+    fits = fits && line + lines <= job.slots.sample_items / 32;
     if (!__syncthreads_and(fits)) {
         if (t == 0) job.header->sample_state = SAMPLE_FULL;
         return;
     }
-#pragma unroll
-    for (uint32_t i = 0; i < SLOTS_EACH; i++) {
-        const uint32_t slot = t * SLOTS_EACH + i;
-        if (slot <= nslots) plan.slot[slot] = line * 32;
-        if (slot >= nslots) continue;
+    for (uint32_t slot = first; slot < end; slot++) {
         const uint32_t cell = s.first[slot];
+        const bool apart = s.count_of(cell) & DRAWN_APART;
         plan.low[slot] = s.low_of(cell);
-        line += lines[i];
-        if (!(s.count_of(cell) & DRAWN_APART)) continue;
-        plan.slot[slot] |= 1;
-        plan.done[atomicAdd(&s.ndone, 1)] = (uint16_t)slot;
+        plan.slot[slot] = (line + (slot & 1 ? lines : 0)) * 32 | apart;
+        if (apart) plan.done[atomicAdd(&s.ndone, 1)] = (uint16_t)slot;
     }
-    if (t == DRAWN_THREADS - 1 && nslots == SAMPLE_SLOTS_MAX) plan.slot[nslots] = line * 32;
+    if (first + 1 == nslots) plan.slot[nslots] = (line + lines) * 32;
     __syncthreads(); /* all are listed */
     if (t == 0) plan.ndone = s.ndone;
 }

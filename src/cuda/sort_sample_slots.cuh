@@ -16,6 +16,7 @@
 #include "sort_launch.cuh"
 #include "sort_partition.cuh"
 #include "sort_sample_plan.cuh"
+#include "sort_scratch.cuh"
 
 #define NOT_MOVED 0xffffu /* in place of a place in the tile */
 
@@ -24,7 +25,8 @@
 template <typename KEY> struct sample_slots_shape {
     static constexpr int THREADS = SLOTS_THREADS, ROWS = SAMPLE_SLOTS_ROWS, TOGETHER = 4;
     static constexpr uint32_t ITEMS = THREADS * ROWS, PER_THREAD = SAMPLE_SLOTS_MAX / THREADS, WORDS = ITEMS / 32;
-    static_assert(WORDS <= THREADS && ROWS % TOGETHER == 0 && ITEMS < NOT_MOVED, "a thread a word; places have 16 bits");
+    static_assert(2 * THREADS == SAMPLE_SLOTS_MAX && WORDS <= THREADS && ROWS % TOGETHER == 0 && ITEMS < NOT_MOVED,
+                  "a thread a word; places have 16 bits");
 };
 
 /* Shared memory, dynamic. A tile's items in runs; where a run begins, a bit is set; so an item finds its run by counting bits. */
@@ -32,7 +34,8 @@ template <typename KEY> struct sample_slots_desk {
     typedef struct sample_slots_shape<KEY> SHAPE;
     KEY tile[SHAPE::ITEMS];
     KEY node[1 << SAMPLE_SLOTS_LEVELS];
-    uint32_t count[SAMPLE_SLOTS_MAX], base[SAMPLE_SLOTS_MAX]; /* of a bucket; of a run: where its items go, less their place in the tile */
+    __align__(8) uint32_t count[SAMPLE_SLOTS_MAX],
+        base[SAMPLE_SLOTS_MAX]; /* of a bucket; of a run: where its items go, less their place in the tile */
     uint16_t place[SAMPLE_SLOTS_MAX];
     uint32_t heads[SHAPE::WORDS], before[SHAPE::WORDS]; /* bits; how many are in the words before */
     uint32_t sums[32], nmoved;
@@ -71,40 +74,41 @@ static __device__ __forceinline__ void rank_by_search(uint32_t (&ranked)[ROWS], 
     }
 }
 
-/* Takes room for the tile's keys in their slots, and gives each run its place. False: a slot is full. All threads call it; a barrier must
- * follow. */
+/* Takes room for the tile's keys in their slots, a thread two that share it, and gives each run its place. False: a slot is full. All
+ * threads call it; a barrier must follow. */
 template <typename KEY>
 static __device__ __forceinline__ bool reserve_slots(const struct split_job &job, uint32_t nslots, struct sample_slots_desk<KEY> &s) {
     typedef struct sample_slots_shape<KEY> SHAPE;
     struct sample_slots &plan = job.header->sample_slots;
-    uint32_t sum = 0, base[SHAPE::PER_THREAD], count[SHAPE::PER_THREAD]; /* sum: keys, and above them runs */
+    const uint32_t t = threadIdx.x;
+    const uint2 all = 2 * t < nslots ? ((const uint2 *)s.count)[t] : make_uint2(0, 0);
+    uint32_t count[2] = {all.x, all.y}, base[2] = {}, sum = 0, used = 0; /* sum: keys, and above them runs */
     bool fits = true;
+    if (all.x + all.y > 0) {
+        const uint64_t taken = atomicAdd((unsigned long long *)plan.size + t, (uint64_t)all.y << 32 | all.x); /* both at once */
+        const uint2 room = ((const uint2 *)plan.slot)[t];
+        const uint32_t ends[2] = {room.x, room.y};
 #pragma unroll
-    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
-        const uint32_t number = i * SHAPE::THREADS + threadIdx.x;
-        count[i] = number < nslots ? s.count[number] : 0;
-        base[i] = count[i] ? atomicAdd(&plan.size[number], count[i]) : 0;
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
-        const uint32_t number = i * SHAPE::THREADS + threadIdx.x;
-        if (count[i] == 0) continue;
-        const uint32_t slot = plan.slot[number], end = plan.slot[number + 1] & ~1u;
-        if (slot & 1) {
-            s.place[number] = NOT_MOVED;
-            count[i] = 0;
-            continue;
+        for (uint32_t i = 0; i < 2; i++) {
+            const uint32_t size = (uint32_t)(taken >> i * 32) + count[i];
+            base[i] = i == 0 ? ends[0] + size - count[0] : ends[1] - size;
+            if (ends[i] & 1) {
+                s.place[2 * t + i] = NOT_MOVED;
+                count[i] = 0;
+                continue;
+            }
+            fits = fits && size <= job.bucket_max;
+            used += size;
+            sum += count[i] ? 1u << 16 | count[i] : 0;
         }
-        base[i] += slot;
-        fits = fits && base[i] + count[i] <= end;
-        sum += 1u << 16 | count[i];
+        fits = fits && used <= (room.y & ~1u) - (room.x & ~1u);
     }
     uint32_t place = scan_threads(sum, s.sums);
 #pragma unroll
-    for (uint32_t i = 0; i < SHAPE::PER_THREAD; i++) {
-        const uint32_t number = i * SHAPE::THREADS + threadIdx.x, at = place & 0xffff;
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t at = place & 0xffff;
         if (count[i] == 0) continue;
-        s.place[number] = (uint16_t)at;
+        s.place[2 * t + i] = (uint16_t)at;
         s.base[place >> 16] = base[i] - at;
         atomicOr(&s.heads[at / 32], 1u << at % 32);
         place += 1u << 16 | count[i];
@@ -125,7 +129,7 @@ static __device__ __forceinline__ bool move_sampled_tile(const struct split_job 
     KEY images[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? src[row * 32] : (KEY)0;
-    for (uint32_t i = t; i < nslots; i += THREADS) s.count[i] = 0;
+    for (uint32_t i = t; i < SAMPLE_SLOTS_MAX; i += THREADS) s.count[i] = 0;
     if (t < SHAPE::WORDS) s.heads[t] = 0;
     const bool given_up = *(const volatile uint32_t *)&job.header->sample_state != SAMPLE_OPEN; /* in the meantime */
     if (__syncthreads_or(given_up)) return false;                                               /* else: zeroes before counts */
@@ -176,11 +180,11 @@ static __device__ __forceinline__ void start_sampled_buckets(const struct split_
     uint32_t start = scan_threads(sum, s.sums);
 #pragma unroll
     for (uint32_t i = 0; i < PER_THREAD; i++) {
-        if (first + i <= nslots) job.header->start[first + i] = start;
+        if (first + i <= nslots) job.start[first + i] = start;
         start += size[i];
     }
     if (threadIdx.x == 0) {
-        job.header->start[nslots] = job.n;
+        job.start[nslots] = job.n;
         job.header->too_big = IN_SLOTS;
     }
 }
@@ -216,7 +220,7 @@ __global__ void __launch_bounds__(SLOTS_THREADS, 1) split_by_splitters(const __g
 /* Is it for n keys? Of 32 bits onesweep is about as quick. One partition must be enough, and a bucket as large as a cell, of which the
  * largest have some 14 times as many keys as the mean. */
 template <typename KEY> static void choose_sample_slots(struct split_job *job, uint64_t n) {
-    if (sizeof(KEY) == 8 && n / 1000 <= job->bucket_max) job->slots.sample_items = (uint32_t)float_slots_items(n, sizeof(KEY));
+    if (sizeof(KEY) == 8 && n / 1000 <= job->bucket_max) job->slots.sample_items = (uint32_t)room_of_slots(n, sizeof(KEY), false);
 }
 
 template <typename KEY> static cudaError_t launch_sample_slots(const struct split_job *job, const struct cuda_queue *queue) {

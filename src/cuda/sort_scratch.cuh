@@ -61,8 +61,9 @@ struct deep_scratch {
 
 /* The parts, in this order; sizes in bytes. */
 struct sort_scratch {
-    uint64_t state_rows; /* of each of the two arrays of tile states */
-    uint64_t header, split, states[2], keys[2], values, indices;
+    uint64_t state_rows;                                                 /* of each of the two arrays of tile states */
+    uint64_t header, split, cursor, value_size, start, bound, cell_slot; /* struct split_job says what for */
+    uint64_t states[2], keys[2], values, indices;
     struct deep_scratch deep; /* where the states are, since no sort needs both */
     uint64_t slots;           /* the same, and where the keys are */
     uint64_t total;           /* UINT64_MAX if it does not fit */
@@ -77,6 +78,52 @@ static uint64_t take(uint64_t *total, uint64_t count, uint64_t nbytes) {
         *total = UINT64_MAX;
     }
     return at;
+}
+
+/* Numbers of buckets, at most. With fewer keys than that in each, on average, half as many numbers do. */
+static uint64_t most_numbers(uint64_t n, bool alone) {
+    uint64_t numbers = SPLIT_NUMBERS_MIN;
+    while (numbers < 1 << SPLIT_MAX_BITS && numbers * (alone ? SPLIT_MEAN_MIN : STABLE_MEAN_MIN) < n) numbers *= 2;
+    return numbers;
+}
+
+/* Tiles of pairs in slots, and room for ties of each. */
+static uint64_t tiles_of_pairs(uint64_t n) { return (n + PAIR_SLOTS_TILE - 1) / PAIR_SLOTS_TILE; }
+static uint64_t ties_of_tile(uint64_t n) { return min_u64(PAIR_SLOTS_TIES / tiles_of_pairs(n), PAIR_SLOTS_TILE_TIES); }
+
+/* What comes first: the headers, next to one another and to the cursors, as one call clears all, and what has a word for each number; or
+ * ties, which pairs in slots have in place of most of that. */
+static struct sort_scratch layout_headers(uint64_t n, size_t key_nbytes, bool alone, bool pairs_in_slots) {
+    struct sort_scratch s = {};
+    s.header = take(&s.total, 1, sizeof(struct sort_header));
+    if (key_nbytes < 4) return s;
+    const uint64_t numbers = most_numbers(n, alone), word = sizeof(uint32_t);
+    s.split = take(&s.total, 1, sizeof(struct split_header));
+    s.cursor = take(&s.total, 2 * numbers, word);
+    s.value_size = take(&s.total, numbers + VALUE_SLOTS_SPARE, word);
+    uint64_t ties_total = s.value_size;
+    s.start = take(&s.total, numbers + 1, word);
+    s.bound = take(&s.total, numbers + 1, word);
+    s.cell_slot = take(&s.total, numbers + 1, word);
+    if (pairs_in_slots) take(&ties_total, tiles_of_pairs(n), ties_of_tile(n) * word);
+    s.total = max_u64(s.total, ties_total);
+    return s;
+}
+
+static void place_headers(struct split_job *split, const struct sort_scratch *layout, char *scratch) {
+    split->header = (struct split_header *)(scratch + layout->split);
+    split->cursor = (uint32_t *)(scratch + layout->cursor);
+    split->value_size = split->ties = (uint32_t *)(scratch + layout->value_size);
+    split->start = (uint32_t *)(scratch + layout->start);
+    split->bound = (uint32_t *)(scratch + layout->bound);
+    split->cell_slot = (uint32_t *)(scratch + layout->cell_slot);
+}
+
+/* Items that slots have room for, all together: with the headers, the scratch is larger by a tenth at most than pairs, and than keys alone
+ * by 3 in 20. */
+static uint64_t room_of_slots(uint64_t n, size_t item_nbytes, bool pairs) {
+    const uint64_t headers = layout_headers(n, item_nbytes, !pairs, pairs).total, more = pairs ? n / 10 : n / 20 * 3;
+    return n + more - (headers + 255) / item_nbytes;
 }
 
 /* A level has fewer than n / bucket_max segments, each with up to one task more than its keys fill. Of the buckets of a level, 2 n /
@@ -95,44 +142,67 @@ static struct deep_scratch layout_deep(uint64_t *total, uint64_t all, size_t key
     return s;
 }
 
+/* Does onesweep look at one array of states only? Keys of one byte have one digit. States take much beside them: so if there is more than
+ * one portion, it is half as large. */
+static bool is_one_round(uint64_t n, size_t key_nbytes) { return key_nbytes == 1 && n <= SORT_PORTION_ITEMS; }
+static uint64_t portion_items(uint64_t n, size_t key_nbytes) {
+    return key_nbytes == 1 && n > SORT_PORTION_ITEMS ? SORT_PORTION_ITEMS / 2 : SORT_PORTION_ITEMS;
+}
+
 /* The same for every alignment and aliasing of the arrays, and never less for more keys. */
 static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes,
                                           bool argsort) {
-    struct sort_scratch s = {};
+    const uint64_t pairs = min_u64(n, PAIR_SLOTS_MAX), pair_nbytes = key_nbytes + value_nbytes;
+    const bool pairs_in_slots = !argsort && key_nbytes == 4 && value_nbytes == 4 && pairs * pair_nbytes >= SLOTS_MIN_NBYTES;
+    const bool alone = !argsort && value_nbytes == 0, gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
+    struct sort_scratch s = layout_headers(n, key_nbytes, alone, pairs_in_slots);
     const uint32_t word = word_nbytes(n, value_nbytes), widest = value_nbytes == 16 ? 16 : word; /* that a partition moves */
     const uint64_t full_tile = (uint64_t)SORT_THREADS * max_rows(queue, key_nbytes, widest);
-    const uint64_t at_once = (uint64_t)queue->nsms * SORT_CTAS_PER_SM, portion = min_u64(n, SORT_PORTION_ITEMS);
+    const uint64_t at_once = (uint64_t)queue->nsms * SORT_CTAS_PER_SM, portion = min_u64(n, portion_items(n, key_nbytes));
     const uint64_t rounds = rounds_of_tiles(queue, n, max_rows(queue, key_nbytes, widest));
     const uint64_t tiles = max_u64(portion / full_tile, min_u64(rounds, SORT_FULL_ROUNDS) * at_once);
     s.state_rows = min_u64(portion / (SORT_THREADS * SORT_MIN_ROWS), tiles) + 1;
 
     const unsigned key_buffers = !argsort || key_nbytes == 2 ? 1 : key_nbytes == 1 ? 0 : 2;
-    const bool gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
-    s.header = take(&s.total, 1, sizeof(struct sort_header));
-    s.split = take(&s.total, 1, sizeof(struct split_header)); /* next to it: one call clears both */
     /* The second of two stable partitions may end every coarse bucket with a tile of its own. */
-    for (int i = 0; i < 2; i++) s.states[i] = take(&s.total, s.state_rows + SORT_DIGITS, SORT_DIGITS * sizeof(uint32_t));
+    const uint64_t more_rows = alone ? 0 : SORT_DIGITS;
+    for (int i = 0; i < (is_one_round(n, key_nbytes) ? 1 : 2); i++)
+        s.states[i] = take(&s.total, s.state_rows + more_rows, SORT_DIGITS * sizeof(uint32_t));
     uint64_t deep_total = s.states[0];
-    if (!argsort && value_nbytes == 0 && key_nbytes >= 4 && n >= SPLIT_TWO_MIN) s.deep = layout_deep(&deep_total, n, key_nbytes);
+    if (alone && key_nbytes >= 4 && n >= SPLIT_TWO_MIN) s.deep = layout_deep(&deep_total, n, key_nbytes);
     if (deep_total > s.total) s.total = deep_total;
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
     const bool indexed = argsort && key_nbytes == 4;
     const uint64_t in_slots = min_u64(n, SPLIT_MAX), item_nbytes = indexed ? 2 * key_nbytes : key_nbytes;
-    if ((indexed || (!argsort && value_nbytes == 0 && key_nbytes >= 4)) && in_slots * item_nbytes >= SLOTS_MIN_NBYTES) {
+    if ((indexed || (alone && key_nbytes >= 4)) && in_slots * item_nbytes >= SLOTS_MIN_NBYTES) {
         uint64_t slots_total = s.states[0];
         s.slots =
-            take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : float_slots_items(in_slots, key_nbytes), item_nbytes);
+            take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : room_of_slots(in_slots, key_nbytes, false), item_nbytes);
         if (slots_total > s.total) s.total = slots_total;
     }
-    uint64_t pairs_total = s.states[0];
-    const uint64_t pairs = min_u64(n, PAIR_SLOTS_MAX), pair_nbytes = key_nbytes + value_nbytes;
-    if (!argsort && key_nbytes == 4 && value_nbytes == 4 && pairs * pair_nbytes >= SLOTS_MIN_NBYTES)
-        s.slots = take(&pairs_total, pairs + pairs / SLOTS_MORE_PART, pair_nbytes);
+    uint64_t pairs_total = layout_headers(pairs, key_nbytes, false, pairs_in_slots).total;
+    if (pairs_in_slots) s.slots = take(&pairs_total, room_of_slots(pairs, pair_nbytes, true), pair_nbytes);
     /* Values that are gathered in place are first copied to where keys and indices were. */
     s.values = take(&s.total, n, gathered ? max_u64(word, value_nbytes - min_u64(key_nbytes, value_nbytes)) : value_nbytes);
     s.indices = take(&s.total, gathered ? n : 0, word);
     if (pairs_total > s.total) s.total = pairs_total;
     return s;
+}
+
+/* Where in the scratch the lists of what is split further are. */
+static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *base, const struct split_job *split) {
+    struct deep_lists lists = {};
+    lists.control = &split->header->deep;
+    for (int i = 0; i < 2; i++) {
+        lists.segments[i] = (struct deep_segment *)(base + layout->segments[i]);
+        lists.counts[i] = (uint32_t *)(base + layout->counts[i]);
+        lists.to_count[i] = (struct deep_task *)(base + layout->to_count[i]);
+    }
+    lists.to_move = (struct deep_task *)(base + layout->to_move);
+    lists.buckets = (struct deep_bucket *)(base + layout->buckets);
+    lists.bucket_max = split->bucket_max;
+    lists.chunk_items = split->tile_items * SPLIT_CHUNK_TILES;
+    return lists;
 }
 
 #endif

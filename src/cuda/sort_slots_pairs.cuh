@@ -17,7 +17,7 @@
 #include "sort_slots.cuh"
 
 typedef slots_shape<uint32_t, uint64_t, SLOTS_PAIRS> pair_slots_shape;
-static_assert(PAIR_SLOTS_MAX / pair_slots_shape::ITEMS == PAIR_SLOTS_TILES, "as the header has it");
+static_assert(PAIR_SLOTS_TILE == pair_slots_shape::ITEMS, "as the header has it");
 
 /* ---- buckets ----------------------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ struct bucket_ties {
         __syncthreads(); /* all are there */
         for (uint32_t i = threadIdx.x; i < min(n, PAIR_SLOTS_BUCKET_TIES); i += blockDim.x) {
             const uint32_t tile = ties[i] % PAIR_SLOTS_TILES, k = atomicAdd(&job.header->nties[tile], 1), most = job.slots.tile_ties;
-            if (k < most) job.header->ties[tile * most + k] = start + ties[i] / PAIR_SLOTS_TILES;
+            if (k < most) job.ties[tile * most + k] = start + ties[i] / PAIR_SLOTS_TILES;
             if (k == most) job.header->slots_full = SLOTS_FULL;
         }
         if (threadIdx.x == 0 && n > PAIR_SLOTS_BUCKET_TIES) job.header->slots_full = SLOTS_FULL;
@@ -234,7 +234,7 @@ static __device__ __forceinline__ void order_ties(struct tied_tile &s, const str
     if (t == 0) s.nfound = 0;
     __syncthreads(); /* zeroes before bits and counts */
     if (t < nties) {
-        const uint32_t place = job.header->ties[tile * job.slots.tile_ties + t], key = ((const uint32_t *)job.out)[place];
+        const uint32_t place = job.ties[tile * job.slots.tile_ties + t], key = ((const uint32_t *)job.out)[place];
         s.ties[t] = {key, place};
         atomicOr(&s.filter[filter_bit(key) / 32], 1u << filter_bit(key) % 32);
     }

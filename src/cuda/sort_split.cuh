@@ -39,28 +39,20 @@ struct sampled_buckets {
     __align__(16) struct bit_gaps gaps;
 };
 
-/* Device memory. The histogram kernel finds it zeroed up to and including `cursor`. */
+/* Device memory. The histogram kernel finds it zeroed, and so what has a word for each bucket, behind it. */
 struct split_header {
     uint32_t ctas_done;
-    uint32_t ticket[2];                                 /* next tile of the stable partitions */
-    uint32_t too_big;                                   /* enum split_fit */
-    uint32_t nleft;                                     /* buckets for stable passes */
-    struct deep_control deep;                           /* of what is split further */
-    struct cell_counts cell_counts;                     /* of floats */
-    __align__(8) struct seen_bits seen;                 /* of keys left to the passes */
-    uint32_t slots_full;                                /* enum slots_state */
-    uint32_t sample_state, sample_done[2];              /* enum sample_state; CTAs that have counted, and moved, keys */
-    struct value_slots by_value;                        /* of floats, before that */
-    uint32_t coarse_size[SORT_DIGITS];                  /* of coarse buckets on their way to slots */
-    uint32_t nties[PAIR_SLOTS_TILES];                   /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
-    __align__(16) uint32_t cursor[2 << SPLIT_MAX_BITS]; /* the histogram; then where each bucket's next key goes; behind: sizes in slots */
-    union {
-        struct {
-            uint32_t value_size[1 << SPLIT_MAX_BITS];                /* the same of slots by value */
-            __align__(16) uint32_t start[(1 << SPLIT_MAX_BITS) + 1]; /* of each bucket */
-        };
-        uint32_t ties[PAIR_SLOTS_TIES]; /* of pairs in slots: where they are in the output; by then there are no starts, or no more */
-    };
+    uint32_t ticket[2];                    /* next tile of the stable partitions */
+    uint32_t too_big;                      /* enum split_fit */
+    uint32_t nleft;                        /* buckets for stable passes */
+    struct deep_control deep;              /* of what is split further */
+    struct cell_counts cell_counts;        /* of floats */
+    __align__(8) struct seen_bits seen;    /* of keys left to the passes */
+    uint32_t slots_full;                   /* enum slots_state */
+    uint32_t sample_state, sample_done[2]; /* enum sample_state; CTAs that have counted, and moved, keys */
+    struct value_slots by_value;           /* of floats, before that */
+    uint32_t coarse_size[SORT_DIGITS];     /* of coarse buckets on their way to slots */
+    uint32_t nties[PAIR_SLOTS_TILES];      /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
     uint32_t coarse_cursor[SORT_DIGITS];   /* where the next key of each coarse bucket goes */
     uint32_t coarse_tile[SORT_DIGITS + 1]; /* tiles of the second partition before each coarse bucket */
     struct cell_plan cells;
@@ -132,6 +124,12 @@ struct split_job {
     uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
     uint32_t state_words[2];
     struct split_header *header;
+    uint32_t *cursor;     /* the histogram; then where each bucket's next key goes; behind these: sizes in slots */
+    uint32_t *value_size; /* the same of slots by value */
+    uint32_t *start;      /* of each bucket */
+    uint32_t *bound;      /* of floats, by number: the top 32 bits of the least image; behind the last one, of the most */
+    uint32_t *cell_slot;  /* the same: where the slot begins (sort_cell_slots.cuh); behind the last one, where that ends */
+    uint32_t *ties;       /* of pairs in slots: where they are in the output; by then there are no starts, or no more */
 };
 
 /* The number is the top coarse_bits + fine_bits of the image, and so of the item, */
@@ -220,7 +218,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
     const uint32_t mean = job.n / nbuckets;
     uint32_t sum = 0, nbig = 0, nuneven = 0;
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
-        const uint4 counts = __ldcg((const uint4 *)&job.header->cursor[i]); /* from L2, where the other CTAs' atomics took place */
+        const uint4 counts = __ldcg((const uint4 *)&job.cursor[i]); /* from L2, where the other CTAs' atomics took place */
         sum += sum4(counts);
         nbig += big4(counts, job.bucket_max);
         nuneven += uneven2(counts.x, counts.y, mean) + uneven2(counts.z, counts.w, mean);
@@ -230,7 +228,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
-        const uint4 counts = __ldcg((const uint4 *)&job.header->cursor[i]);
+        const uint4 counts = __ldcg((const uint4 *)&job.cursor[i]);
         uint32_t inclusive = sum4(counts);
 #pragma unroll
         for (uint32_t distance = 1; distance < 32; distance *= 2) {
@@ -242,11 +240,11 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
         starts.y = starts.x + counts.x;
         starts.z = starts.y + counts.y;
         starts.w = starts.z + counts.z;
-        *(uint4 *)&job.header->cursor[i] = starts;
-        *(uint4 *)&job.header->start[i] = starts;
+        *(uint4 *)&job.cursor[i] = starts;
+        *(uint4 *)&job.start[i] = starts;
         before += __shfl_sync(~0u, inclusive, 31);
     }
-    if (threadIdx.x == 0) job.header->start[nbuckets] = job.n;
+    if (threadIdx.x == 0) job.start[nbuckets] = job.n;
 }
 
 /* Where each coarse bucket starts, and which tiles of the second partition are its own. */
@@ -254,8 +252,8 @@ static __device__ void plan_coarse(const struct split_job &job, uint32_t *s_sums
     const uint32_t ncoarse = 1u << job.coarse_bits, coarse = threadIdx.x;
     uint32_t start = 0, ntiles = 0;
     if (coarse < ncoarse) {
-        start = job.header->start[coarse << job.fine_bits];
-        ntiles = (job.header->start[(coarse + 1) << job.fine_bits] - start + job.tile_items - 1) / job.tile_items;
+        start = job.start[coarse << job.fine_bits];
+        ntiles = (job.start[(coarse + 1) << job.fine_bits] - start + job.tile_items - 1) / job.tile_items;
         job.header->coarse_cursor[coarse] = start;
     }
     const uint32_t before = scan_threads(ntiles, s_sums);
@@ -271,7 +269,7 @@ static __device__ void plan_deep(const struct split_job &job, uint32_t nbuckets,
     } else {
         for (uint32_t first = 0; first < nbuckets; first += DEEP_CHILDREN) {
             const uint32_t n = min(nbuckets - first, (uint32_t)DEEP_CHILDREN);
-            for (uint32_t i = threadIdx.x; i <= n; i += blockDim.x) s.start[i] = job.header->start[first + i];
+            for (uint32_t i = threadIdx.x; i <= n; i += blockDim.x) s.start[i] = job.start[first + i];
             __syncthreads(); /* the starts */
             plan_children(job.deep, of, first, n, s);
             write_tasks(job.deep, 0, s);
@@ -376,7 +374,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
             low += word & 0xffff;
             high += word >> 16;
         }
-        if (low | high) atomicAdd((unsigned long long *)&job.header->cursor[2 * i], (uint64_t)high << 32 | low); /* both at once */
+        if (low | high) atomicAdd((unsigned long long *)&job.cursor[2 * i], (uint64_t)high << 32 | low); /* both at once */
     }
     __threadfence(); /* this thread's counts before the CTA is counted as done */
     __syncthreads();

@@ -160,7 +160,7 @@ template <typename KEY, typename ITEM> static bool choose_cell_slots(struct spli
         job->fine_bits = bits - job->coarse_bits;
         job->slots.coarse_bits = one ? 0 : job->coarse_bits;
         job->slots.fine_bits = bits - job->slots.coarse_bits;
-        job->slots.float_items = (uint32_t)float_slots_items(args->n, sizeof(KEY));
+        job->slots.float_items = (uint32_t)room_of_slots(args->n, sizeof(KEY), false);
         if (!one) job->cell_sample = CELL_SLOTS_SAMPLE;
         return true;
     }
@@ -186,9 +186,9 @@ template <typename KEY, typename ITEM> static bool choose_fused_cells(struct spl
     return false;
 }
 
-/* Keys that a slot must hold for so many on average, seven standard deviations more, in whole lines; 0 if that does not fit the limit. */
-static uint32_t slot_items(uint64_t mean, uint32_t limit) {
-    const uint64_t items = (mean + (uint64_t)(7 * sqrt((double)mean)) + 32) / 32 * 32;
+/* Keys that a slot must hold for so many on average, so many standard deviations more, in whole lines; 0 if that does not fit the limit. */
+static uint32_t slot_items(uint64_t mean, uint32_t limit, uint32_t deviations) {
+    const uint64_t items = (mean + (uint64_t)(deviations * sqrt((double)mean)) + 32) / 32 * 32;
     return items <= limit ? (uint32_t)items : 0;
 }
 
@@ -201,20 +201,20 @@ static void set_bits(struct split_job *job, uint64_t n, uint32_t bits, bool two,
     job->sample_limit = sample_limit(job, n);
 }
 
-/* The plan of slots for n keys and so many bits; false if they need too much room. */
-static bool plan_slots(struct split_job *job, uint64_t n, bool one, uint32_t bits, uint32_t limit) {
+/* The plan of slots for n keys and so many bits, with room for so many items; false if they need more. */
+static bool plan_slots(struct split_job *job, uint64_t n, uint64_t room, uint32_t deviations, bool one, uint32_t bits, uint32_t limit) {
     struct slots_plan *slots = &job->slots;
     slots->coarse_bits = one ? 0 : bits / 2;
     slots->fine_bits = bits - slots->coarse_bits;
-    slots->items = slot_items((n >> bits) + 1, limit);
+    slots->items = slot_items((n >> bits) + 1, limit, deviations);
     if (slots->items == 0) return false;
     if (!one) {
         const uint64_t mean = n >> slots->coarse_bits;
         slots->coarse_items = (uint32_t)(mean / 32 * 32);
-        slots->aside_items = slot_items(mean + 32, UINT32_MAX) + 64 - slots->coarse_items;
+        slots->aside_items = slot_items(mean + 32, UINT32_MAX, deviations) + 64 - slots->coarse_items;
     }
     const uint64_t aside = one ? 0 : (uint64_t)slots->aside_items << slots->coarse_bits;
-    const uint32_t items = (uint32_t)min_u64((n + n / SLOTS_MORE_PART - aside) >> bits, limit) / 32 * 32;
+    const uint32_t items = (uint32_t)min_u64((room - aside) >> bits, limit) / 32 * 32;
     const bool enough = items >= slots->items;
     slots->items = enough ? items : 0;
     return enough;
@@ -227,10 +227,12 @@ template <typename KEY, typename ITEM> static bool choose_slots(struct split_job
     if (args->n * sizeof(ITEM) < SLOTS_MIN_NBYTES || args->n >= SPLIT_MAX) return false;
     const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, slots_single_bits(sizeof(KEY)), SPLIT_MAX_BITS};
+    const uint64_t tenth = args->n + args->n / SLOTS_MORE_PART;
+    const uint64_t room = sizeof(ITEM) > sizeof(KEY) ? tenth : min_u64(tenth, room_of_slots(args->n, sizeof(KEY), false));
     for (int i = 0; i < (args->keys_in == args->keys_out ? 2 : 3); i++) {
         for (int shape = 0; shape < 2; shape++) {
             const uint32_t bits = split_bits(args->n, limits[shape]);
-            if (bits > most[i] || !plan_slots(job, args->n, i < 2, bits, limits[shape])) continue;
+            if (bits > most[i] || !plan_slots(job, args->n, room, SLOTS_DEVIATIONS, i < 2, bits, limits[shape])) continue;
             set_bits(job, args->n, bits, bits > SPLIT_SINGLE_BITS, limits[shape]);
             return true;
         }

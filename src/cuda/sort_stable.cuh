@@ -48,14 +48,14 @@ static __device__ __forceinline__ void next_tile(const struct sort_job &job, con
     if (desk.done) return;
     uint32_t begin = ticket * tile_items, end = split.n;
     desk.at = {bucket_shift<KEY>(split), (1u << bits) - 1, job.states[second], ticket};
-    desk.starts = {split.header->start, 0, 1, 1u << bits};
+    desk.starts = {split.start, 0, 1, 1u << bits};
     if (second) {
         const uint32_t coarse = coarse_of_tile(split, ticket), coarse_tile = split.header->coarse_tile[coarse];
         desk.at.states += (uint64_t)coarse_tile * SORT_DIGITS;
         desk.at.tile = ticket - coarse_tile;
         desk.starts.first = coarse << split.fine_bits;
-        begin = split.header->start[desk.starts.first] + desk.at.tile * tile_items;
-        end = split.header->start[(coarse + 1) << split.fine_bits];
+        begin = split.start[desk.starts.first] + desk.at.tile * tile_items;
+        end = split.start[(coarse + 1) << split.fine_bits];
     } else {
         desk.at.shift += split.fine_bits;
         desk.starts.stride = 1u << split.fine_bits;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
     wait_for_predecessor();
     if (split.header->too_big) return;
 
-    const uint32_t start = split.header->start[blockIdx.x], n = split.header->start[blockIdx.x + 1] - start;
+    const uint32_t start = split.start[blockIdx.x], n = split.start[blockIdx.x + 1] - start;
     if (n == 0) return;
     const uint64_t values_start = (uint64_t)start * job.value_nbytes;
     KEY *keys_out = (KEY *)job.keys_out + start;

@@ -56,11 +56,12 @@ static bool choose_pair_slots(struct split_job *slots, const struct sort_args *a
     if (args->value_nbytes != 4 || job->by_place || ((uintptr_t)args->keys_out ^ (uintptr_t)args->values_out) % 16 != 0) return false;
     if (args->n > PAIR_SLOTS_MAX || args->n * 8 < SLOTS_MIN_NBYTES) return false;
     const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    const uint64_t room = room_of_slots(args->n, sizeof(uint64_t), true);
     for (int shape = 0; shape < 2; shape++) {
         const uint32_t bits = split_bits(args->n, limits[shape]);
-        if (bits > slots_single_bits(4) || args->n > (uint64_t)pair_slots_shape::ITEMS << bits) continue;
-        if (!plan_slots(slots, args->n, true, bits, limits[shape])) continue;
-        slots->slots.size = slots->header->cursor + slots->nnumbers; /* beyond the histogram of the split, whose buckets are smaller */
+        if (bits > slots_single_bits(4) || args->n > (uint64_t)PAIR_SLOTS_TILE << bits) continue;
+        if (!plan_slots(slots, args->n, room, PAIR_SLOTS_DEVIATIONS, true, bits, limits[shape])) continue;
+        slots->slots.size = slots->cursor + slots->nnumbers; /* beyond the histogram of the split, whose buckets are smaller */
         set_bits(slots, args->n, bits, false, limits[shape]);
         slots->values = args->values_in;
         slots->values_out = args->values_out;
@@ -77,7 +78,7 @@ static cudaError_t launch_pair_slots(struct split_job *job, const struct cuda_qu
     typedef split_shapes<uint64_t> SHAPES;
     job->slots.nfirst = (uint32_t)queue->nsms - 1;
     const uint32_t ntiles = (job->n + pair_slots_shape::ITEMS - 1) / pair_slots_shape::ITEMS;
-    job->slots.tile_ties = (uint32_t)min_u64(PAIR_SLOTS_TIES / ntiles, TIES_THREADS);
+    job->slots.tile_ties = (uint32_t)ties_of_tile(job->n);
     job->slots.most_ties = job->slots.tile_ties * 3 / 10; /* of the ties, so many are seen to repeat, and some more by chance */
     cudaError_t error = launch_slots_step<uint32_t, uint64_t, SLOTS_PAIRS>(job, queue);
     if (error != cudaSuccess) return error;

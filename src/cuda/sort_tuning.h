@@ -69,7 +69,10 @@ static constexpr __host__ __device__ uint32_t sort_gather_rows(size_t unit_nbyte
 #define SPLIT_MAX_BITS          16
 #define SPLIT_TWO_MIN           (1u << 24) /* fewer keys alone are always split by one partition, */
 #define SPLIT_MAX               (1u << 31) /* so many by none; */
-#define SPLIT_BUCKET            9216       /* and what CTAs sort at least at once after two */
+#define SPLIT_NUMBERS_MIN       (1u << 12) /* of buckets, for which there is scratch; and the keys of each, beyond, at least; */
+#define SPLIT_MEAN_MIN          2048
+#define STABLE_MEAN_MIN         1024 /* with values or indices */
+#define SPLIT_BUCKET            9216 /* and what CTAs sort at least at once after two */
 #define SPLIT_HISTOGRAM_THREADS 1024
 #define SPLIT_BIG_PART          2 /* if more keys than one in two are in buckets too big, stable passes are quicker than splitting further */
 #define SPLIT_UNEVEN_PART       5  /* if more than one pair in five of neighbours are uneven, stable passes do an argsort quicker */
@@ -146,14 +149,16 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SPLIT_ROUNDS      8 /* of CTAs as many as run at once, where most often all return at once */
 #define SPLIT_CHUNK_TILES 4 /* that a CTA takes at once where buckets are split further (sort_levels.cuh) */
 
-/* Keys that are moved to slots without being counted first (sort_slots.cuh), from so many bytes of them on, in room for a tenth more; the
- * threads of a CTA where there is only one partition, and its bits; keys a thread. */
+/* Keys that are moved to slots without being counted first (sort_slots.cuh), from so many bytes of them on, in room for a tenth more at
+ * most; the threads of a CTA where there is only one partition, and its bits; keys a thread. */
 #define SLOTS_MIN_NBYTES (28u << 20)
 #define SLOTS_MORE_PART  10
+#define SLOTS_DEVIATIONS 7 /* standard ones, for which there is room */
 #define SLOTS_THREADS    1024
 static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbytes) { return key_nbytes == 8 ? 10 : 11; }
 /* Of floats by value (sort_value_slots.cuh), with some to spare for a range that is not known. */
-static constexpr __host__ __device__ uint32_t value_slots_numbers(uint32_t bits) { return (1u << bits) + 64; }
+#define VALUE_SLOTS_SPARE 64
+static constexpr __host__ __device__ uint32_t value_slots_numbers(uint32_t bits) { return (1u << bits) + VALUE_SLOTS_SPARE; }
 static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbytes) {
     return value_slots_numbers(slots_single_bits(key_nbytes));
 }
@@ -162,20 +167,23 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define SLOTS_ROWS_SECOND    30
 #define SLOTS_ROWS_ONLY_WIDE 16
 #define SLOTS_ROWS_WIDE      21
-/* Pairs in slots (sort_slots_pairs.cuh): as many as the number of a tile has bits for; tiles; room for ties, which tiles share; ties of a
- * bucket, at most; and keys of a sample that may repeat. */
+/* Pairs in slots (sort_slots_pairs.cuh): as many as the number of a tile has bits for; of a tile; tiles; room for ties, which tiles share;
+ * ties of a tile, and of a bucket, at most; and keys of a sample that may repeat. */
 #define PAIR_SLOTS_MAX            (1u << 25)
-#define PAIR_SLOTS_TILES          (PAIR_SLOTS_MAX / (SLOTS_THREADS * SLOTS_ROWS_ONLY_WIDE))
+#define PAIR_SLOTS_TILE           (SLOTS_THREADS * SLOTS_ROWS_ONLY_WIDE)
+#define PAIR_SLOTS_TILES          (PAIR_SLOTS_MAX / PAIR_SLOTS_TILE)
 #define PAIR_SLOTS_TIES           (1u << 17)
+#define PAIR_SLOTS_TILE_TIES      256u
+#define PAIR_SLOTS_DEVIATIONS     6
 #define PAIR_SLOTS_BUCKET_TIES    1024u
 #define PAIR_SLOTS_SAMPLE_REPEATS 3
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
-/* The same of floats (sort_cell_slots.cuh): in room for 3 keys in 20 more, or 4 of 64 bits, of which one in 25 is for coarse buckets;
- * numbers that one partition tells apart; keys a thread; keys that are counted by cells if there are two partitions. */
-static constexpr uint64_t float_slots_items(uint64_t n, size_t key_nbytes) { return n + n / 20 * (key_nbytes == 8 ? 4 : 3); }
+/* The same of floats (sort_cell_slots.cuh): in room of which one key in 25 is for coarse buckets; numbers that one partition tells apart;
+ * keys a thread; keys that are counted by cells if there are two partitions. */
 #define CELL_SLOTS_ASIDE_PART  25
+#define CELL_SLOTS_DEVIATIONS  4.75f /* standard ones, for which there is room: one bucket in a million has more keys */
 #define CELL_SLOTS_SAMPLE      (1u << 22)
 #define CELL_SLOTS_BIG_MAX     (1u << 26) /* fewer keys of 32 bits have large buckets, which need less room to spare; of 64 bits no slots */
 #define CELL_SLOTS_SINGLE      2048
@@ -186,8 +194,8 @@ static constexpr uint64_t float_slots_items(uint64_t n, size_t key_nbytes) { ret
  * thread. */
 #define DRAWN_CELL_BITS     14
 #define DRAWN_CELLS         (1u << DRAWN_CELL_BITS)
-#define SAMPLE_SLOTS_MAX    3072u
-#define SAMPLE_SLOTS_LEVELS 12
+#define SAMPLE_SLOTS_MAX    2048u
+#define SAMPLE_SLOTS_LEVELS 11
 #define SAMPLE_SLOTS_ROWS   16
 
 #endif

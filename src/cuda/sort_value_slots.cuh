@@ -148,8 +148,8 @@ static __device__ __forceinline__ void write_value_slots(const struct split_job 
     const uint32_t first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
     for (uint32_t i = first; i <= plan.nnumbers; i += step) {
         const KEY least = least_image<KEY>(plan, i);
-        job.header->cells.bound[i] = (uint32_t)(least >> (sizeof(KEY) * 8 - 32));
-        if (sizeof(KEY) == 8) job.header->start[i] = (uint32_t)least;
+        job.bound[i] = (uint32_t)(least >> (sizeof(KEY) * 8 - 32));
+        if (sizeof(KEY) == 8) job.start[i] = (uint32_t)least;
     }
     for (uint32_t i = first; i < value_numbers<KEY>(job.slots); i += step) job.slots.size[i] = i < plan.nnumbers ? 0 : VALUE_SLOTS_NOWHERE;
     for (uint32_t i = plan.ncoarse + first; i < SORT_DIGITS; i += step) job.header->coarse_size[i] = VALUE_SLOTS_NOWHERE;
@@ -175,9 +175,9 @@ template <typename KEY> __global__ void __launch_bounds__(VALUE_SAMPLE, 1) split
 
 /* The least image in a bucket. */
 template <typename KEY> static __device__ __forceinline__ KEY bound_of(const struct split_job &job, uint32_t number) {
-    const uint32_t top = job.header->cells.bound[number];
+    const uint32_t top = job.bound[number];
     if constexpr (sizeof(KEY) == 8)
-        return (KEY)top << 32 | job.header->start[number];
+        return (KEY)top << 32 | job.start[number];
     else
         return top;
 }
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) sort_value
         const struct found_bucket<KEY> found = find_value_bucket<KEY>(job, number, job.nsms * SHAPE::CTAS_PER_SM);
         const bool sorted = found.n == 0 || (is_far(found) ? sort_far_bucket<KEY, SHAPE>(job, number, s_memory, s_desk)
                                                            : sort_bucket<KEY, KEY, SHAPE, true>(job, found, s_memory, s_desk));
-        if (!sorted && threadIdx.x == 0) job.header->cursor[atomicAdd(&job.header->nleft, 1)] = number;
+        if (!sorted && threadIdx.x == 0) job.cursor[atomicAdd(&job.header->nleft, 1)] = number;
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     wait_for_predecessor();
     if (job.header->by_value.state != VALUES_OPEN) return;
     for (uint32_t i = blockIdx.x; i < job.header->nleft; i += gridDim.x) {
-        sort_bucket_stably<KEY, KEY, SHAPE>(job, find_value_bucket<KEY>(job, job.header->cursor[i], 0), s_memory, s_desk);
+        sort_bucket_stably<KEY, KEY, SHAPE>(job, find_value_bucket<KEY>(job, job.cursor[i], 0), s_memory, s_desk);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

@@ -27,7 +27,7 @@ template <typename KEY> static bool choose_value_slots(struct split_job *job, ui
         job->nnumbers = (uint32_t)min_u64(least + least / 4, most); /* if twice as many, any width could be a power of two */
         job->bucket_max = limit;
         job->value_keys = mean;
-        job->slots.float_items = (uint32_t)float_slots_items(n, sizeof(KEY));
+        job->slots.float_items = (uint32_t)room_of_slots(n, sizeof(KEY), false);
         return true;
     }
     return false;
@@ -60,7 +60,7 @@ template <typename KEY> static cudaError_t launch_value_slots(const struct split
     if (!split->value_area || !choose_value_slots<KEY>(&job, split->n, split->in == split->out)) return cudaSuccess;
     const uint32_t ntiles = job.n / value_slots_shape<KEY, SLOTS_FINE>::ITEMS;
     job.slots.area = job.value_area;
-    job.slots.size = job.header->value_size;
+    job.slots.size = job.value_size;
     job.slots.coarse_tiles = ntiles + ntiles / 16 + 2 * SORT_DIGITS;
     cudaError_t error = launch_next(queue, split_values<KEY>, (uint32_t)queue->nsms, VALUE_SAMPLE, 0, job);
     if (error == cudaSuccess && !job.slots.coarse_bits) error = launch_value_step<KEY, SLOTS_ONLY>(&job, queue);
