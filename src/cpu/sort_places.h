@@ -9,7 +9,7 @@
 #include "sort_kernels.h"
 
 /* The most items; values that are larger are gathered, not moved. */
-enum { SORT_PLACES = 512, SORT_PLACED_VALUE_NBYTES = 16 };
+enum { SORT_PLACES = 1024, SORT_PLACED_VALUE_NBYTES = 16 };
 
 enum sort_direction { SORT_FROM, SORT_TO };
 
@@ -33,6 +33,8 @@ ALWAYS_INLINE void sort_place(void *out, const void *in, const uint16_t *places,
         sort_place_items(out, in, places, n, 4, direction);
     else if (nbytes == 8)
         sort_place_items(out, in, places, n, 8, direction);
+    else if (nbytes == 16)
+        sort_place_items(out, in, places, n, 16, direction);
     else
         sort_place_items(out, in, places, n, nbytes, direction);
 }
@@ -44,16 +46,6 @@ ALWAYS_INLINE void sort_place_numbers(void *out, const uint16_t *places, uint32_
     const bool to = direction == SORT_TO;
     for (uint32_t i = 0; i < n && nbytes == sizeof *narrow; i++) narrow[to ? places[i] : i] = to ? i : places[i];
     for (uint32_t i = 0; i < n && nbytes == sizeof *wide; i++) wide[to ? places[i] : i] = to ? i : places[i];
-}
-
-/* Keys and values, or indices; values of up to SORT_PLACED_VALUE_NBYTES. A constant direction. */
-ALWAYS_INLINE void sort_place_all(const struct sort_args *args, size_t key_nbytes, const uint16_t *places, enum sort_direction direction) {
-    const uint32_t n = (uint32_t)args->n;
-    if (args->keys_out != NULL) sort_place(args->keys_out, args->keys_in, places, n, key_nbytes, direction);
-    if (args->values_in != NULL)
-        sort_place(args->values_out, args->values_in, places, n, args->value_nbytes, direction);
-    else
-        sort_place_numbers(args->values_out, places, n, args->value_nbytes, direction);
 }
 
 #endif

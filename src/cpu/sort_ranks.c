@@ -13,9 +13,9 @@
  * (comparison counting). */
 #include "sort_places.h"
 
-/* Of more keys, or more than three registers hold, tags are quicker (sort_tags.c); in plain C, insertion is from 22 pairs on. (Zen 4,
- * 2026-11.) */
-enum { MOST_KEYS = 64, MOST_REGISTERS = 3, MOST_KEYS_PORTABLE = 16 };
+/* Of more keys, of one byte or of more, or more than three registers hold, tags are quicker (sort_tags.c); in plain C, insertion is from 22
+ * pairs on. (Zen 4, 2026-11.) */
+enum { MOST_KEYS = 64, MOST_KEYS_WIDE = 32, MOST_REGISTERS = 3, MOST_KEYS_PORTABLE = 16 };
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------------------- */
 
@@ -138,7 +138,7 @@ static void find_ranks_portable(uint16_t *ranks, const void *keys, uint32_t n, c
 static bool find_ranks(enum cpu_isa isa, uint16_t *ranks, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     const uint64_t bits = sort_low_bits(args->hi_bit) & ~sort_low_bits(args->lo_bit);
 #if defined(__x86_64__)
-    if (isa == CPU_AVX512 && args->n <= MOST_KEYS && args->n * key_nbytes <= MOST_REGISTERS * 64) {
+    if (isa == CPU_AVX512 && args->n <= (key_nbytes == 1 ? MOST_KEYS : MOST_KEYS_WIDE) && args->n * key_nbytes <= MOST_REGISTERS * 64) {
         find_ranks_avx512(ranks, args->keys_in, (uint32_t)args->n, image, key_nbytes, bits);
         return true;
     }
@@ -152,6 +152,11 @@ static bool find_ranks(enum cpu_isa isa, uint16_t *ranks, const struct sort_args
 bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     uint16_t ranks[MOST_KEYS];
     if (args->value_nbytes > SORT_PLACED_VALUE_NBYTES || !find_ranks(isa, ranks, args, image, key_nbytes)) return false;
-    sort_place_all(args, key_nbytes, ranks, SORT_TO);
+    const uint32_t n = (uint32_t)args->n;
+    if (args->keys_out != NULL) sort_place(args->keys_out, args->keys_in, ranks, n, key_nbytes, SORT_TO);
+    if (args->values_in != NULL)
+        sort_place(args->values_out, args->values_in, ranks, n, args->value_nbytes, SORT_TO);
+    else
+        sort_place_numbers(args->values_out, ranks, n, args->value_nbytes, SORT_TO);
     return true;
 }
