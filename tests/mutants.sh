@@ -111,8 +111,8 @@ mutant full compact src/cpu/kernels.h 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if 
 # ---- sort ----
 mutant quick sort src/cpu/sort_leaf_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
 mutant full sort src/cpu/sort_run.c 's/if (sort_bit_top(join_varying(job)) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
-mutant full sort src/cpu/sort_at_once.c 's/if (descending) image.flip ^= all;/if (descending) image.flip ^= all >> 1;/' 'descending spares the sign'
-mutant full sort src/cpu/sort_at_once.c 's/image.when_negative = all ^ sign;/image.when_negative = 0;/' 'negative floats sort backwards'
+mutant full sort src/cpu/sort_at_once.c '/if (descending)/s/ \* 8)/ * 8 - 1)/' 'descending spares the sign'
+mutant full sort src/cpu/sort_at_once.c 's/define NEGATIVE_FLOAT(ctype) .*/define NEGATIVE_FLOAT(ctype) 0/' 'negative floats sort backwards'
 mutant full sort src/cpu/sort_network_tmpl.h 's/LANES == 32 || n <= 32/LANES == 32 || n <= 33/' 'AVX-512: the last of 33 keys of one byte is not sorted in'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 4);/v = FN(stage)(v, 6, 4);/' 'AVX-512: the network pairs the wrong lanes'
 mutant full sort src/cpu/sort_buckets_tmpl.h 's/if (counts\[i\] <= SORT_NETWORK_KEYS) continue;/if (counts[i] <= SORT_NETWORK_KEYS + 1) continue;/' 'AVX-512: buckets of 17 keys stay in disorder'

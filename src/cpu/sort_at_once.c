@@ -7,25 +7,24 @@
  * quickly as the heavy ones are found and taken out. (Zen 4, 2026-11.) */
 enum { NETWORK_KEYS = 4096, HEAVY_LEAST_NBYTES = 2048, HEAVY_LEAST_NARROW = 512 };
 
+/* By type: its size, and which bits make an image of a key. */
+#define ALL_OF(ctype)                    (UINT64_MAX >> (64 - 8 * sizeof(ctype)))
+#define SIGN_OF(ctype)                   (ALL_OF(ctype) / 2 + 1)
+#define FLIP_UNSIGNED(ctype)             0
+#define FLIP_SIGNED(ctype)               SIGN_OF(ctype)
+#define FLIP_FLOAT(ctype)                SIGN_OF(ctype)
+#define NEGATIVE_UNSIGNED(ctype)         0
+#define NEGATIVE_SIGNED(ctype)           0
+#define NEGATIVE_FLOAT(ctype)            (ALL_OF(ctype) ^ SIGN_OF(ctype))
+#define KEY_ROW(e, v, name, ctype, kind) [e] = {{FLIP_##kind(ctype), NEGATIVE_##kind(ctype)}, sizeof(ctype)},
+static const struct {
+    struct sort_image image;
+    size_t nbytes;
+} keys_of[UPSWEEP_TYPE_COUNT] = {UPSWEEP_TYPE_TABLE(KEY_ROW)};
+
 struct sort_image sort_image_of(upsweep_type type, size_t key_nbytes, bool descending) {
-    const uint64_t all = sort_low_bits((uint32_t)key_nbytes * 8), sign = (all >> 1) + 1;
-    struct sort_image image = {0, 0};
-    switch (type) {
-    case UPSWEEP_I8:
-    case UPSWEEP_I16:
-    case UPSWEEP_I32:
-    case UPSWEEP_I64:
-        image.flip = sign;
-        break;
-    case UPSWEEP_F32:
-    case UPSWEEP_F64:
-        image.flip = sign;
-        image.when_negative = all ^ sign;
-        break;
-    default:
-        break; /* unsigned: the key itself */
-    }
-    if (descending) image.flip ^= all;
+    struct sort_image image = keys_of[type].image;
+    if (descending) image.flip ^= sort_low_bits((uint32_t)key_nbytes * 8);
     return image;
 }
 
@@ -33,10 +32,6 @@ void sort_by_insertion(enum cpu_isa isa, void *out, const void *in, uint32_t n, 
                        uint32_t lo_bit, uint32_t hi_bit) {
     const struct sort_leaf leaf = {.source = {.arrays = {(unsigned char *)in, NULL}, .n = n}, .to = {out, NULL}, .image = *image};
     sort_kernel_of(isa, key_nbytes, 0)->leaf(&leaf, lo_bit, hi_bit);
-}
-
-static uint64_t network_items(enum cpu_isa isa, size_t key_nbytes) {
-    return sort_group_of(isa, key_nbytes) == NULL ? 0 : min_u64(SORT_GROUP_NBYTES / key_nbytes, NETWORK_KEYS);
 }
 
 /* If all keys are equal, or some are there very often; false if not. */
@@ -55,24 +50,26 @@ static bool sort_repeating(enum cpu_isa isa, void *out, const void *in, uint64_t
 }
 
 bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
-    if (n > network_items(isa, key_nbytes)) {
-        const struct sort_args whole = {.keys_out = out, .keys_in = in, .n = n, .hi_bit = 8 * (uint32_t)key_nbytes};
-        if (!sort_needs_no_scratch(n, 0)) return false;
-        if (!sort_by_ranks(isa, &whole, image, key_nbytes))
-            sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, whole.hi_bit);
-    } else if (n <= SORT_REGISTERS_NBYTES / sizeof(uint64_t) || !sort_repeating(isa, out, in, n, image, key_nbytes))
-        sort_group_of(isa, key_nbytes)(out, in, (uint32_t)n, image);
+    sort_group *const group = sort_group_of(isa, key_nbytes);
+    if (group != NULL && n <= min_u64(SORT_GROUP_NBYTES / key_nbytes, NETWORK_KEYS)) {
+        if (n <= SORT_REGISTERS_NBYTES / sizeof(uint64_t) || !sort_repeating(isa, out, in, n, image, key_nbytes))
+            group(out, in, (uint32_t)n, image);
+        return true;
+    }
+    const struct sort_args whole = {.keys_out = out, .keys_in = in, .n = n, .hi_bit = 8 * (uint32_t)key_nbytes};
+    if (!sort_needs_no_scratch(n, 0)) return false;
+    if (!sort_by_ranks(isa, &whole, image, key_nbytes)) sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, whole.hi_bit);
     return true;
 }
 
 bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
-    const size_t key_nbytes = upsweep_type_nbytes(type);
+    const size_t key_nbytes = keys_of[type].nbytes;
     const struct sort_image image = sort_image_of(type, key_nbytes, descending);
     return sort_at_once(cpu_impl(ctx)->isa, out, in, n, &image, key_nbytes);
 }
 
 bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args) {
-    const size_t key_nbytes = upsweep_type_nbytes(args->type);
+    const size_t key_nbytes = keys_of[args->type].nbytes;
     const struct sort_image image = sort_image_of(args->type, key_nbytes, args->descending);
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
     return sort_by_ranks(isa, args, &image, key_nbytes) || sort_by_tags(isa, args, &image, key_nbytes);
