@@ -8,7 +8,7 @@
 
 #include "sort_kernels.h"
 
-/* The most items; values that are larger are gathered, not moved. */
+/* The most items, which with all that is kept beside them take 40 KiB of stack; values that are larger are gathered, not moved. */
 enum { SORT_PLACES = 1024, SORT_PLACED_VALUE_NBYTES = 16 };
 
 enum sort_direction { SORT_FROM, SORT_TO };

@@ -20,9 +20,14 @@
 
 #include "target_avx512.h"
 
-enum { TAG_BITS = 32, LANES = 16, ROOM = SORT_PLACES + LANES, FEW_TIES = 24, MOST_WORDS = 128 };
+/* To insert more ties takes longer than to sort them again, to permute more words in registers longer than to move them by places in
+ * memory. (Zen 4, 2026-11.) */
+enum { TAG_BITS = 32, LANES = 16, FEW_TIES = 24, MOST_WORDS = 128 };
 
-/* With room for whole vectors. Images are in their old order, those of keys of one or two bytes as wide as of four. */
+/* So that vectors, also from the second item on, are loaded whole. */
+enum { ROOM = SORT_PLACES + LANES };
+
+/* Images are in their old order, those of keys of one or two bytes as wide as of four. */
 struct tagged {
     _Alignas(SORT_LINE_NBYTES) uint64_t images[ROOM];
     _Alignas(SORT_LINE_NBYTES) uint32_t tags[ROOM];
@@ -109,7 +114,7 @@ static void sort_tags(struct tagged *t, uint32_t n) {
     sort_group_of(CPU_AVX512, sizeof *t->tags)(t->tags, t->tags, n, &none);
 }
 
-/* By the highest bits in which images differ. */
+/* By the highest bits in which images differ: these, brought to the top of 32 bits, with the place below. */
 ALWAYS_INLINE void sort_by_highest(size_t image_nbytes, struct tagged *t, uint32_t n) {
     const __m512i place = _mm512_set1_epi32((1 << t->place_bits) - 1);
     const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
@@ -148,7 +153,7 @@ static uint64_t image_at(const struct tagged *t, uint32_t place) {
     return t->image_nbytes == 8 ? t->images[place] : ((const uint32_t *)(const void *)t->images)[place];
 }
 
-/* Few of them. */
+/* Each goes before those whose images are greater, which are of the same tie. */
 static void insert_ties(struct tagged *t, uint32_t n) {
     for (uint32_t i = 0; i + 1 < n; i += LANES)
         for (uint32_t ties = ties_from(t, i, n); ties != 0; ties &= ties - 1) {
@@ -159,6 +164,7 @@ static void insert_ties(struct tagged *t, uint32_t n) {
         }
 }
 
+/* In the order of their places. */
 static bool are_sorted(const struct tagged *t, uint32_t n) {
     _Alignas(SORT_LINE_NBYTES) uint64_t sorted[ROOM];
     if (t->image_nbytes == 8)
@@ -168,7 +174,7 @@ static bool are_sorted(const struct tagged *t, uint32_t n) {
     return are_run(t, sorted, n, false);
 }
 
-/* By the bits [low, top) of the images, those that are tied: a tag begins with the number of its tie. */
+/* By the bits [low, top) of the images, those that are tied: a tag is the number of its tie, these bits, and where it lies now. */
 static void sort_ties(struct tagged *t, uint32_t n, uint32_t low, uint32_t top) {
     uint16_t places[SORT_PLACES];
     uint32_t before = t->tags[0], tie = 0;
@@ -183,7 +189,7 @@ static void sort_ties(struct tagged *t, uint32_t n, uint32_t low, uint32_t top) 
     for (uint32_t i = 0; i < n; i++) t->places[i] = places[t->tags[i] & ((1u << t->place_bits) - 1)];
 }
 
-/* By all bits: tags have had those from top on. */
+/* Until no order is wrong: tags have had the bits of images from top on. */
 static void sort_all_ties(struct tagged *t, uint32_t n, uint32_t top) {
     const uint32_t bits = TAG_BITS - 2 * t->place_bits;
     for (uint32_t nties; top > 0 && (nties = count_ties(t, n)) > 0;) {
@@ -231,7 +237,6 @@ static void place_all(const struct sort_args *args, size_t key_nbytes, const uin
         sort_place_numbers(args->values_out, places, n, args->value_nbytes, SORT_FROM);
 }
 
-/* By all bits, in the end. */
 static void find_places(struct tagged *t, uint32_t n) {
     if (t->image_nbytes == 8)
         sort_by_highest(8, t, n);
