@@ -300,16 +300,17 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
     }
 }
 
-/* A bucket in shared memory that has room for one item more, by merging (sort_merge.cuh): quicker where it is few items, or many digits. It
- * goes to the same places of the output. All threads call it. */
+/* n items in shared memory that has room for one more, by merging (sort_merge.cuh). start: where they go in the output. All threads call
+ * it.
+ */
 template <typename KEY, typename ITEM, typename SHAPE>
-static __device__ __noinline__ void merge_bucket(const struct split_job &job, uint32_t start, uint32_t n) {
+static __device__ __forceinline__ void merge_items(const struct split_job &job, const ITEM *src, uint32_t from, uint32_t n,
+                                                   uint32_t start) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     ITEM *s_items = (ITEM *)s_memory;
-    const ITEM *src = (const ITEM *)job.tmp;
     const uint32_t mine = threadIdx.x * SHAPE::ROWS;
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, src, start + i);
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, src, from + i);
     __syncthreads(); /* all items */
     ITEM items[SHAPE::ROWS];
 #pragma unroll
@@ -323,6 +324,18 @@ static __device__ __noinline__ void merge_bucket(const struct split_job &job, ui
     __syncthreads(); /* all is in order */
     const struct item_order<KEY, ITEM> order(job);
     for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)start + i, s_items[i]);
+}
+
+/* A bucket of a split in one launch: quicker so where it is few items, or many digits. It goes to the same places of the output. */
+template <typename KEY, typename ITEM, typename SHAPE>
+static __device__ __noinline__ void merge_bucket(const struct split_job &job, uint32_t start, uint32_t n) {
+    merge_items<KEY, ITEM, SHAPE>(job, (const ITEM *)job.tmp, start, n, start);
+}
+
+/* Any other that is not in a slot told by its number. */
+template <typename KEY, typename ITEM, typename SHAPE>
+static __device__ __noinline__ void merge_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found) {
+    merge_items<KEY, ITEM, SHAPE>(job, found.src, found.from, found.n, found.start);
 }
 
 #endif

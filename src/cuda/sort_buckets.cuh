@@ -7,8 +7,10 @@
 
 #include "sort_bucket.cuh"
 
+#define MERGED_BITS 24 /* of a bucket by a sample: by more of them stable passes are slower than merging */
+
 /* May buckets be by a sample (sort_sample_slots.cuh)? */
-template <typename KEY, typename ITEM> static constexpr bool SAMPLES = sizeof(KEY) == 8 && sizeof(ITEM) == 8;
+template <typename KEY, typename ITEM> static constexpr bool SAMPLES = sizeof(KEY) == sizeof(ITEM);
 
 /* The buckets: one for each number; or, if some were too big, those that are on the list. */
 struct bucket_list {
@@ -126,7 +128,11 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     const struct bucket_list list(job);
     if (SAMPLES<KEY, ITEM> && list.sampled) fill_counted<KEY, SHAPE::THREADS>(job, s_memory);
     for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
-        sort_bucket_stably<KEY, ITEM, SHAPE>(job, list.find<KEY, ITEM>(job, list.left[i], 0), s_memory, s_desk);
+        const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, list.left[i], 0);
+        if (SAMPLES<KEY, ITEM> && sizeof(KEY) == 8 && list.sampled && sizeof(ITEM) * 8 - found.bits > MERGED_BITS)
+            merge_bucket<KEY, ITEM, SHAPE>(job, found);
+        else
+            sort_bucket_stably<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

@@ -1,41 +1,52 @@
 /* sort_sample_plan.cuh: splitters from a sample, for keys of any distribution: where buckets begin, and how large slots for them must be.
  *
- *     draw        16,384 keys; each CTA finds the places of a few among all of them, as sort_ranks.cuh does: so they are sorted
+ *     draw        16,384 keys, in groups; each CTA sorts a group and counts how many keys of others are before each of it
  *     count       a million keys by the cells between these
- *     plan        neighbouring cells put together, to buckets for CTAs; the keys of a cell that is one frequent value are only to be
- * counted slots       two share room for what their counts let expect, and five standard deviations more: one grows from its beginning, the
- *                 other from its end, as two together vary less than each does
+ *     plan        neighbouring cells put together, to buckets for CTAs; the keys of a cell that is one frequent value only get counted
+ *     slots       two share room for what their counts let expect, and five standard deviations more: one grows from its beginning,
+ *                 the other from its end, as two together vary less than each does
  *
  * A value that is drawn twice or more is two splitters, itself and the next greater one: so it has a cell to itself, and nothing need be
  * told apart in a search but whether a splitter is above a key. Keys of few values, and of few bits that vary, are left to the passes.
- * Cost: three reads of memory at random for every 50 keys, two launches.  Source: as sort_sample.cuh. */
+ * Cost: two launches, and at 2^24 a read of memory at random for every 25 keys.  Source: as sort_sample.cuh. */
 #ifndef UPSWEEP_CUDA_SORT_SAMPLE_PLAN_CUH
 #define UPSWEEP_CUDA_SORT_SAMPLE_PLAN_CUH
 
 #include "sort_few.cuh"
+#include "sort_sample.cuh"
 #include "sort_split.cuh"
 
-#define DRAWN_CTAS         128 /* that sort the drawn keys, */
-#define DRAWN_THREADS      1024
-#define DRAWN_OWN          (DRAWN_CELLS / DRAWN_CTAS) /* so many each */
-#define DRAWN_FEW_BITS     32                         /* if no more bits vary, passes over these are quicker */
-#define DRAWN_GAPS         2                          /* bits that do not vary between bits that do, in keys that buckets are good for */
-#define DRAWN_COUNTED_BITS 20                         /* keys that are counted by cells */
-#define DRAWN_STRETCH      256                        /* cells that one thread puts together */
-#define DRAWN_DEVIATIONS   5
-#define DRAWN_APART        (1u << 31) /* beside a count: the cell is one value, which is only counted */
+#define DRAWN_THREADS         1024
+#define DRAWN_CHUNK           2048 /* drawn keys that a CTA compares with those of a group */
+#define DRAWN_CHUNKS          (DRAWN_CELLS / DRAWN_CHUNK)
+#define DRAWN_CTAS            (DRAWN_CELLS / DRAWN_GROUP * DRAWN_CHUNKS)
+#define DRAWN_FEW_BITS(nbits) ((nbits) / 2) /* of a key: if no more vary, passes over these are quicker */
+#define DRAWN_GAPS            2             /* bits that do not vary between bits that do, in keys that buckets are good for */
+#define DRAWN_COUNTED_BITS    20            /* keys that are counted by cells */
+#define DRAWN_STRETCH         256           /* cells that one thread puts together */
+#define DRAWN_DEVIATIONS      5
+#define DRAWN_APART           (1u << 31) /* beside a count: the cell is one value, which is only counted */
 
-/* Key number i of 2^bits, one of each of as many stretches of the input, as an image. */
-template <typename KEY> static __device__ __forceinline__ KEY drawn_image(const struct split_job &job, uint32_t i, uint32_t bits) {
+/* Where key number i of 2^bits is, one of each of as many stretches of the input. */
+static __device__ __forceinline__ uint32_t drawn_at(const struct split_job &job, uint32_t i, uint32_t bits) {
     const uint32_t random = (i + bits) * 0x9e3779b9u; /* Knuth's multiplicative hash */
-    const uint64_t at = ((uint64_t)i * job.n + ((uint64_t)random * job.n >> 32)) >> bits;
-    return key_order<KEY>(job).image(((const KEY *)job.in)[at]);
+    return (uint32_t)(((uint64_t)i * job.n + ((uint64_t)random * job.n >> 32)) >> bits);
+}
+
+/* Its image. */
+template <typename KEY> static __device__ __forceinline__ KEY drawn_image(const struct split_job &job, uint32_t i, uint32_t bits) {
+    return key_order<KEY>(job).image(((const KEY *)job.in)[drawn_at(job, i, bits)]);
 }
 
 /* The sorted keys, and how many keys each cell has, are where the slots will be. */
 template <typename KEY> static __device__ __forceinline__ KEY *drawn_keys(const struct split_job &job) { return (KEY *)job.slots.area; }
 template <typename KEY> static __device__ __forceinline__ uint32_t *counts_of_cells(const struct split_job &job) {
     return (uint32_t *)(drawn_keys<KEY>(job) + DRAWN_CELLS);
+}
+
+/* Behind them: of each group, a row for each chunk: how many keys of the chunk are before each key of the group. */
+template <typename KEY> static __device__ __forceinline__ uint32_t *rows_of_group(const struct split_job &job, uint32_t group) {
+    return counts_of_cells<KEY>(job) + DRAWN_CELLS + group * DRAWN_CHUNKS * DRAWN_GROUP;
 }
 
 /* ---- the sample -------------------------------------------------------------------------------------------------------------- */
@@ -49,60 +60,74 @@ template <typename KEY> static __device__ __forceinline__ bool are_for_passes(co
     __syncthreads(); /* nobody needs the desk any more */
     const uint32_t span = 64 - (uint32_t)__clzll((long long)varying) - ((uint32_t)__ffsll((long long)varying) - 1);
     const bool gaps = span > count_bits(varying) + DRAWN_GAPS, closed = job.seen && gaps && look_for_gaps<KEY>(job, s_seen);
-    return closed || count_bits(varying) <= DRAWN_FEW_BITS;
+    return closed || count_bits(varying) <= DRAWN_FEW_BITS(sizeof(KEY) * 8);
 }
 
-/* Sorts the drawn keys, to the slots' area, which is not needed yet. Dynamic shared memory: VALUE_SLOTS words. */
+/* Shared memory: keys of a group, sorted; keys of a chunk that are between them and the key before. */
+template <typename KEY> struct drawn_group {
+    KEY key[DRAWN_GROUP];
+    uint32_t before[DRAWN_GROUP], sums[32];
+    bool last;
+
+    __device__ __forceinline__ uint32_t count_less(KEY image) const {
+        uint32_t place = 0;
+#pragma unroll
+        for (uint32_t step = DRAWN_GROUP / 2; step > 0; step /= 2)
+            if (key[sample_at(place + step - 1)] < image) place += step;
+        return place + (key[sample_at(place)] < image);
+    }
+};
+
+/* Sorts the drawn keys, to the slots' area, which is not needed yet: a CTA counts for each key of a group those of a chunk that are before
+ * it. Dynamic shared memory: VALUE_SLOTS words. */
 template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort_drawn_keys(const __grid_constant__ struct split_job job) {
-    constexpr uint32_t OWN = DRAWN_OWN, EACH = DRAWN_CELLS / DRAWN_THREADS, BITS = DRAWN_CELL_BITS;
+    constexpr uint32_t EACH = DRAWN_CHUNK / DRAWN_THREADS, BITS = DRAWN_CELL_BITS;
+    static_assert(DRAWN_GROUP == DRAWN_THREADS && DRAWN_CHUNK % DRAWN_GROUP == 0, "a thread an own key; a row is of one group");
     extern __shared__ __align__(16) uint32_t s_words[];
-    __shared__ KEY s_own[OWN], s_sorted[OWN];
-    __shared__ uint32_t s_before[OWN], s_sums[32];
+    __shared__ struct drawn_group<KEY> s;
     __shared__ uint64_t s_seen[32];
     wait_for_predecessor();
-    const uint32_t t = threadIdx.x, begin = blockIdx.x * OWN, thread = blockIdx.x * DRAWN_THREADS + t;
+    const uint32_t t = threadIdx.x, thread = blockIdx.x * DRAWN_THREADS + t;
+    const uint32_t group = blockIdx.x / DRAWN_CHUNKS, chunk = blockIdx.x % DRAWN_CHUNKS;
     if (is_by_value(job) || job.header->slots_full == SLOTS_OPEN) {
         if (thread == 0) job.header->too_big = IN_SLOTS;
         return;
     }
-    KEY images[EACH];
+    KEY own[1] = {drawn_image<KEY>(job, group * DRAWN_GROUP + t, BITS)}, images[EACH];
 #pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) images[k] = drawn_image<KEY>(job, k * DRAWN_THREADS + t, BITS);
-    if (t < OWN) {
-        s_own[t] = drawn_image<KEY>(job, begin + t, BITS);
-        s_before[t] = 0;
-    }
+    for (uint32_t k = 0; k < EACH; k++) images[k] = drawn_image<KEY>(job, chunk * DRAWN_CHUNK + k * DRAWN_THREADS + t, BITS);
     for (uint32_t i = t; i < VALUE_SLOTS; i += DRAWN_THREADS) s_words[i] = 0;
-    for (uint32_t i = thread; i < DRAWN_CELLS; i += DRAWN_CTAS * DRAWN_THREADS) counts_of_cells<KEY>(job)[i] = 0;
-    __syncthreads(); /* zeroes before counts; all own keys */
+    if (thread < DRAWN_CELLS) counts_of_cells<KEY>(job)[thread] = 0;
+    s.before[t] = 0;
+    __syncthreads(); /* zeroes before counts */
     const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
     if (thread == 0) job.header->too_big = few ? PERHAPS_FEW : NOT_SPLIT;
     if (few || are_for_passes<KEY>(job, s_seen)) return;
     if (thread == 0) job.header->sample_state = SAMPLE_OPEN;
-    if (t < OWN) {
-        const KEY mine = s_own[t];
-        uint32_t place = 0;
-#pragma unroll 8
-        for (uint32_t i = 0; i < OWN; i++) place += s_own[i] < mine || (s_own[i] == mine && i < t);
-        s_sorted[place] = mine;
-    }
+    sort_sample<DRAWN_THREADS, 1>(own, s.key);
     __syncthreads(); /* they are sorted */
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) {
-        const uint32_t i = k * DRAWN_THREADS + t;
-        const bool later = i >= begin;
-        if (i - begin < OWN || (later && images[k] == (KEY) ~(KEY)0)) continue; /* own ones; or it is before none */
-        const KEY image = (KEY)(images[k] + later);                             /* behind equal ones */
-        uint32_t place = 0;
-#pragma unroll
-        for (uint32_t step = OWN / 2; step > 0; step /= 2)
-            if (s_sorted[place + step - 1] < image) place += step;
-        place += s_sorted[place] < image;
-        if (place < OWN) atomicAdd(&s_before[place], 1);
+        const uint32_t its = chunk * (DRAWN_CHUNK / DRAWN_GROUP) + k;        /* group */
+        const bool later = its > group;                                      /* then behind equal ones, */
+        if (its == group || (later && images[k] == (KEY) ~(KEY)0)) continue; /* and maybe before none */
+        const uint32_t place = s.count_less((KEY)(images[k] + later));
+        if (place < DRAWN_GROUP) atomicAdd(&s.before[place], 1);
     }
     __syncthreads(); /* all others are counted */
-    const uint32_t before = t < OWN ? s_before[t] : 0, place = scan_threads(before, s_sums) + before + t;
-    if (t < OWN) drawn_keys<KEY>(job)[place] = s_sorted[t];
+    uint32_t *rows = rows_of_group<KEY>(job, group);
+    const uint32_t before = s.before[t];
+    rows[chunk * DRAWN_GROUP + t] = scan_threads(before, s.sums) + before;
+    __threadfence(); /* the row before the CTA is counted as done */
+    __syncthreads();
+    if (t == 0) s.last = atomicAdd(&job.header->sample_drawn[group], 1) == DRAWN_CHUNKS - 1;
+    __syncthreads(); /* s.last */
+    if (!s.last) return;
+    __threadfence(); /* having seen the others done, see their rows */
+    uint32_t place = t;
+#pragma unroll
+    for (uint32_t i = 0; i < DRAWN_CHUNKS; i++) place += __ldcg(&rows[i * DRAWN_GROUP + t]);
+    drawn_keys<KEY>(job)[place] = s.key[sample_at(t)];
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
@@ -159,10 +184,11 @@ template <typename KEY> static __device__ __forceinline__ void mark_heads(struct
     bool apart = true;
 #pragma unroll 1
     for (uint32_t word = 0; word < DRAWN_STRETCH / 32; word++) {
+        const uint32_t *counts = &s.count_of(cell); /* none is left out before the next word */
         uint32_t heads = 0;
 #pragma unroll
         for (uint32_t i = 0; i < 32; i++) {
-            const uint32_t marked = s.count_of(cell + i), count = marked & ~DRAWN_APART;
+            const uint32_t marked = counts[i], count = marked & ~DRAWN_APART;
             const bool head = apart || marked & DRAWN_APART || sum + count > most;
             apart = marked & DRAWN_APART;
             sum = head ? count : sum + count;
@@ -193,18 +219,21 @@ template <typename KEY> static __device__ __forceinline__ void plan_sample_slots
     const uint32_t t = threadIdx.x;
     const float scale = (float)job.n / (float)(1u << DRAWN_COUNTED_BITS);
     const uint32_t most = most_counted(scale, job.bucket_max);
-    uint32_t sum = 0;
+    uint32_t counts[CELLS_EACH], sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < CELLS_EACH; i++)
+        counts[i] = __ldcg(&counts_of_cells<KEY>(job)[i * DRAWN_THREADS + t]); /* where atomics took place */
 #pragma unroll
     for (uint32_t i = 0; i < CELLS_EACH; i++) {
-        const uint32_t cell = t * CELLS_EACH + i,
-                       count = __ldcg(&counts_of_cells<KEY>(job)[cell]); /* from L2, where the atomics took place */
+        const uint32_t cell = i * DRAWN_THREADS + t, count = counts[i];
         s.count_of(cell) = count > most / 4 && s.is_one_value(cell) ? count | DRAWN_APART : count;
-        sum += count;
     }
-    uint32_t before = scan_threads(sum, s.sums);
-    __syncthreads(); /* all counts; s.sums may be used again */
+    __syncthreads(); /* all counts */
     if (t < DRAWN_CELLS / DRAWN_STRETCH) mark_heads(s, most);
-    __syncthreads(); /* all heads */
+#pragma unroll
+    for (uint32_t i = 0; i < CELLS_EACH; i++) sum += s.count_of(t * CELLS_EACH + i) & ~DRAWN_APART;
+    uint32_t before = scan_threads(sum, s.sums);
+    __syncthreads(); /* all heads; s.sums may be used again */
     const uint32_t heads = s.heads[t * CELLS_EACH / 32] >> t * CELLS_EACH % 32 & ((1u << CELLS_EACH) - 1);
     uint32_t number = scan_threads((uint32_t)__popc(heads), s.sums);
     if (t == DRAWN_THREADS - 1) plan.nslots = s.ndone = number + (uint32_t)__popc(heads);
@@ -253,12 +282,16 @@ template <typename KEY> static __device__ __forceinline__ void plan_sample_slots
     if (t == 0) plan.ndone = s.ndone;
 }
 
-/* Keys that are counted: number `first`, and every so many. */
+/* Keys that are counted: number `first`, and every so many. Four that lie side by side cost hardly more than one. */
 template <int N, typename KEY>
 static __device__ __forceinline__ void load_counted(KEY (&images)[N], const struct split_job &job, uint32_t first, uint32_t step) {
-    constexpr uint32_t MOST = (1u << DRAWN_COUNTED_BITS) - 1;
+    const KEY *keys = (const KEY *)job.in;
 #pragma unroll
-    for (uint32_t k = 0; k < N; k++) images[k] = drawn_image<KEY>(job, min(first + k * step, MOST), DRAWN_COUNTED_BITS);
+    for (uint32_t k = 0; k < N; k++) {
+        const uint32_t i = min(first + k * step, (1u << DRAWN_COUNTED_BITS) - 1);
+        images[k] = keys[min(drawn_at(job, i / 4, DRAWN_COUNTED_BITS - 2), job.n - 4) + i % 4];
+    }
+    key_order<KEY>(job).make_images(images);
 }
 
 /* Counts keys by the cells of the sample; the last CTA makes the plan. Dynamic shared memory: a drawn_desk. */

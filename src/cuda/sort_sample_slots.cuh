@@ -23,7 +23,7 @@
 /* ---- the partition ----------------------------------------------------------------------------------------------------------- */
 
 template <typename KEY> struct sample_slots_shape {
-    static constexpr int THREADS = SLOTS_THREADS, ROWS = SAMPLE_SLOTS_ROWS, TOGETHER = 4;
+    static constexpr int THREADS = SLOTS_THREADS, ROWS = sizeof(KEY) == 8 ? SAMPLE_SLOTS_ROWS_WIDE : SAMPLE_SLOTS_ROWS, TOGETHER = 4;
     static constexpr uint32_t ITEMS = THREADS * ROWS, PER_THREAD = SAMPLE_SLOTS_MAX / THREADS, WORDS = ITEMS / 32;
     static_assert(2 * THREADS == SAMPLE_SLOTS_MAX && WORDS <= THREADS && ROWS % TOGETHER == 0 && ITEMS < NOT_MOVED,
                   "a thread a word; places have 16 bits");
@@ -217,10 +217,11 @@ __global__ void __launch_bounds__(SLOTS_THREADS, 1) split_by_splitters(const __g
 
 /* ---- the host's part --------------------------------------------------------------------------------------------------------- */
 
-/* Is it for n keys? Of 32 bits onesweep is about as quick. One partition must be enough, and a bucket as large as a cell, of which the
- * largest have some 14 times as many keys as the mean. */
+/* Is it for n keys? For integers of 32 bits onesweep is about as quick. One partition must be enough, and a bucket as large as a cell, of
+ * which the largest have some 14 times as many keys as the mean. */
 template <typename KEY> static void choose_sample_slots(struct split_job *job, uint64_t n) {
-    if (sizeof(KEY) == 8 && n / 1000 <= job->bucket_max) job->slots.sample_items = (uint32_t)room_of_slots(n, sizeof(KEY), false);
+    if ((sizeof(KEY) == 8 || job->cell_keys) && n / 1000 <= job->bucket_max)
+        job->slots.sample_items = (uint32_t)room_of_slots(n, sizeof(KEY), false);
 }
 
 template <typename KEY> static cudaError_t launch_sample_slots(const struct split_job *job, const struct cuda_queue *queue) {

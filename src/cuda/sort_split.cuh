@@ -8,7 +8,8 @@
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
  * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Step 1 is left out of many uniform integers
- * (sort_slots.cuh), of floats (sort_value_slots.cuh, sort_cell_slots.cuh), and of skewed 64-bit keys (sort_sample_slots.cuh).
+ * (sort_slots.cuh), of floats (sort_value_slots.cuh, sort_cell_slots.cuh), and of other floats and skewed keys of 64 bits
+ * (sort_sample_slots.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
  * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
@@ -42,19 +43,20 @@ struct sampled_buckets {
 /* Device memory. The histogram kernel finds it zeroed, and so what has a word for each bucket, behind it. */
 struct split_header {
     uint32_t ctas_done;
-    uint32_t ticket[2];                    /* next tile of the stable partitions */
-    uint32_t too_big;                      /* enum split_fit */
-    uint32_t nleft;                        /* buckets for stable passes */
-    struct deep_control deep;              /* of what is split further */
-    struct cell_counts cell_counts;        /* of floats */
-    __align__(8) struct seen_bits seen;    /* of keys left to the passes */
-    uint32_t slots_full;                   /* enum slots_state */
-    uint32_t sample_state, sample_done[2]; /* enum sample_state; CTAs that have counted, and moved, keys */
-    struct value_slots by_value;           /* of floats, before that */
-    uint32_t coarse_size[SORT_DIGITS];     /* of coarse buckets on their way to slots */
-    uint32_t nties[PAIR_SLOTS_TILES];      /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
-    uint32_t coarse_cursor[SORT_DIGITS];   /* where the next key of each coarse bucket goes */
-    uint32_t coarse_tile[SORT_DIGITS + 1]; /* tiles of the second partition before each coarse bucket */
+    uint32_t ticket[2];                               /* next tile of the stable partitions */
+    uint32_t too_big;                                 /* enum split_fit */
+    uint32_t nleft;                                   /* buckets for stable passes */
+    struct deep_control deep;                         /* of what is split further */
+    struct cell_counts cell_counts;                   /* of floats */
+    __align__(8) struct seen_bits seen;               /* of keys left to the passes */
+    uint32_t slots_full;                              /* enum slots_state */
+    uint32_t sample_state, sample_done[2];            /* enum sample_state; CTAs that have counted, and moved, keys; */
+    uint32_t sample_drawn[DRAWN_CELLS / DRAWN_GROUP]; /* that have compared drawn keys with those of a group */
+    struct value_slots by_value;                      /* of floats, before that */
+    uint32_t coarse_size[SORT_DIGITS];                /* of coarse buckets on their way to slots */
+    uint32_t nties[PAIR_SLOTS_TILES];                 /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
+    uint32_t coarse_cursor[SORT_DIGITS];              /* where the next key of each coarse bucket goes */
+    uint32_t coarse_tile[SORT_DIGITS + 1];            /* tiles of the second partition before each coarse bucket */
     struct cell_plan cells;
     struct sampled_buckets sampled;
     struct sample_slots sample_slots;

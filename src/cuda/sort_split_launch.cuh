@@ -319,7 +319,7 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split(struct sp
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
         if (error == cudaSuccess && job->cell_keys && job->slots.area) error = launch_cell_slots<KEY>(job, queue);
     }
-    if constexpr (sizeof(ITEM) == sizeof(KEY) && sizeof(KEY) == 8) {
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
         if (error == cudaSuccess && job->slots.sample_items) {
             error = launch_sample_slots<KEY>(job, queue);
             return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, queue) : error;

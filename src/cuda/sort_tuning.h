@@ -192,10 +192,12 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define CELL_SLOTS_ROWS_WIDE   16
 /* Slots by a sample (sort_sample_slots.cuh): cells between the keys of the sample; slots, at most, which are fewer than 2^levels; keys a
  * thread. */
-#define DRAWN_CELL_BITS     14
-#define DRAWN_CELLS         (1u << DRAWN_CELL_BITS)
-#define SAMPLE_SLOTS_MAX    2048u
-#define SAMPLE_SLOTS_LEVELS 11
-#define SAMPLE_SLOTS_ROWS   16
+#define DRAWN_CELL_BITS        14
+#define DRAWN_CELLS            (1u << DRAWN_CELL_BITS)
+#define DRAWN_GROUP            1024u
+#define SAMPLE_SLOTS_MAX       2048u
+#define SAMPLE_SLOTS_LEVELS    11
+#define SAMPLE_SLOTS_ROWS      24
+#define SAMPLE_SLOTS_ROWS_WIDE 16
 
 #endif

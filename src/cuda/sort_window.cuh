@@ -37,8 +37,9 @@ struct bucket_shape {
     static constexpr uint32_t SLOTS_NBYTES = (ITEMS + WINDOW_KEYS + WINDOW_HALO + WINDOW_LANE_KEYS) * sizeof(KEY);
     static constexpr uint32_t COUNTERS_NBYTES = THREADS / SORT_TEAM * TEAM_WORDS * sizeof(uint32_t);
     static constexpr uint32_t SHARED_NBYTES = BINS_NBYTES + SLOTS_NBYTES > COUNTERS_NBYTES ? BINS_NBYTES + SLOTS_NBYTES : COUNTERS_NBYTES;
-    /* Stable passes alone: counters, then the items. */
-    static constexpr uint32_t STABLE_NBYTES = ITEMS * sizeof(KEY) > COUNTERS_NBYTES ? ITEMS * sizeof(KEY) : COUNTERS_NBYTES;
+    /* Stable passes alone: counters, then the items; or merging, with an item more. */
+    static constexpr uint32_t MERGED_NBYTES = (ITEMS + 1) * sizeof(KEY);
+    static constexpr uint32_t STABLE_NBYTES = MERGED_NBYTES > COUNTERS_NBYTES ? MERGED_NBYTES : COUNTERS_NBYTES;
     static constexpr int STABLE_CTAS_PER_SM = ROWS > 18 || THREADS > 512 ? 1 : 1024 / THREADS;
 };
 
