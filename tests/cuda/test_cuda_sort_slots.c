@@ -37,6 +37,20 @@ static void test_sampled_slots(void) {
     }
 }
 
+/* The same of floats of 32 bits, whose bits are random, or which are in other ways not even. */
+static void test_sampled_float_slots(void) {
+    static const enum distribution distributions[] = {RANDOM, SORTED, HOT, PROPORTION, LUMP};
+    static const uint64_t sizes[] = {(28 << 20) / 4, 17920999, 17921000};
+    for (size_t s = 0; s < (quick() ? 1 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < (quick() ? 2 : sizeof distributions / sizeof *distributions); d++) {
+            struct sort_case c = {.form = KEYS, .type = UPSWEEP_F32, .n = sizes[s], .key_nbytes = 4, .shift = d};
+            c.order.descending = (uint32_t)(s + d) % 2;
+            c.keys_in_place = d % 2 == 1;
+            test_case(c, distributions[d]);
+        }
+    }
+}
+
 /* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */
 static void test_indexed_slots(void) {
     static const enum distribution distributions[] = {RANDOM, HALVED, SORTED, REPEATED, LUMP, LOW_SHARED};
@@ -94,6 +108,7 @@ int main(void) {
     if (begin_sorts(&device)) {
         test_slots();
         test_sampled_slots();
+        test_sampled_float_slots();
         test_indexed_slots();
         test_pair_slots();
         test_float_slots(UPSWEEP_F32);
