@@ -13,8 +13,8 @@
 
 /* A bit for each element of a vector that is kept. */
 template <class T, int VEC> static __device__ __forceinline__ uint32_t kept_bits(const Keep<T> &keep, uint4 data) {
-    const uint32_t inside = inside_bits<T>(keep, data);
-    return (keep.negate ? ~inside : inside) & ((1u << VEC) - 1);
+    const uint32_t bits = keep_bits<T>(keep, data);
+    return (flips(keep) ? ~bits : bits) & ((1u << VEC) - 1);
 }
 
 /* A bit for each element of the vector at `first` that lies before n. */

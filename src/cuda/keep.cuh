@@ -39,11 +39,11 @@ template <> struct Keep<double> {
  *     (x ^ differ, without the highest bits) * sign + add       the lower bits' answer: no element borrows from its neighbour, or carries
  *     and x's own highest bit, or its opposite                  x >= c needs both where that of c is set; where it is clear, x < c does
  *
- * If `outside`, the answer is the opposite. */
+ * That says which are kept, or, if `flips`, which are not. */
 template <class T> struct KeepWords {
     static constexpr uint32_t ONES = sizeof(T) == 1 ? 0x01010101u : 0x10001u, MOST = (T) ~(T)0, HALF = MOST / 2 + 1, TOP = ONES * HALF;
     T lo, span;
-    bool negate, set /* x's own highest bit, not its opposite */, outside;
+    bool negate, set /* x's own highest bit, not its opposite */, flips;
     uint32_t differ, sign, add;
 
     KeepWords() = default;
@@ -52,31 +52,30 @@ template <class T> struct KeepWords {
             is(lo);
         } else if (lo % HALF == 0) {
             at_least((uint32_t)span + 1, lo != 0);
-            outside = !outside;
+            flips = !flips;
         } else {
             at_least(MOST - span, (T)(lo + span) != MOST);
         }
     }
     __host__ __device__ __forceinline__ void is(uint32_t c) {
         differ = c % HALF * ONES, sign = ~0u, add = TOP;
-        set = c >= HALF, outside = false;
+        set = c >= HALF, flips = negate;
     }
     /* c > 0. is_signed: the order begins with the highest bit set. */
     __host__ __device__ __forceinline__ void at_least(uint32_t c, bool is_signed) {
         const bool high = c >= HALF;
         differ = 0, sign = high ? 1 : ~0u, add = (high ? HALF - c % HALF : HALF - 1 + c) * ONES;
-        set = high != is_signed, outside = !high;
-        if (c > MOST) sign = add = 0, outside = false; /* none */
+        set = high != is_signed, flips = high == negate;
+        if (c > MOST) sign = add = 0, flips = negate; /* none */
     }
 
     __device__ __forceinline__ bool inside(T x) const { return (T)(x - lo) <= span; }
 
     /* SET: `set`, for those who can afford to be compiled for both. */
-    template <bool SET> __device__ __forceinline__ uint32_t inside_word(uint32_t x) const {
+    template <bool SET> __device__ __forceinline__ uint32_t word(uint32_t x) const {
         const uint32_t low = ((x ^ differ) & ~TOP) * sign + add;
         return (SET ? x : ~x) & low & TOP;
     }
-    __device__ __forceinline__ uint32_t opposite() const { return outside ? (1u << 16 / sizeof(T)) - 1 : 0; }
 };
 
 template <> struct Keep<uint8_t> : KeepWords<uint8_t> { using KeepWords::KeepWords; };
@@ -102,12 +101,12 @@ static __device__ __forceinline__ uint32_t gather_halves(const uint32_t (&word)[
 
 /* ---- vectors ---- */
 
-/* A bit for each element of a vector: inside. For Keep<T>s of which SET says `set`, if T has one or two bytes. */
-template <bool SET, class T> static __device__ __forceinline__ uint32_t inside_bits_if(const Keep<T> &keep, uint4 data) {
+/* A bit for each element of a vector: kept, or, if flips(keep), not. For Keep<T>s of which SET says `set`, if T has one or two bytes. */
+template <bool SET, class T> static __device__ __forceinline__ uint32_t keep_bits_if(const Keep<T> &keep, uint4 data) {
     if constexpr (sizeof(T) <= 2) {
-        const uint32_t words[4] = {keep.template inside_word<SET>(data.x), keep.template inside_word<SET>(data.y),
-                                   keep.template inside_word<SET>(data.z), keep.template inside_word<SET>(data.w)};
-        return (sizeof(T) == 1 ? gather_bytes(words) : gather_halves(words)) ^ keep.opposite();
+        const uint32_t words[4] = {keep.template word<SET>(data.x), keep.template word<SET>(data.y), keep.template word<SET>(data.z),
+                                   keep.template word<SET>(data.w)};
+        return sizeof(T) == 1 ? gather_bytes(words) : gather_halves(words);
     } else {
         const Vector<T, 16 / sizeof(T)> v = unpack<T, 16 / sizeof(T)>(data);
         uint32_t bits = 0;
@@ -117,17 +116,22 @@ template <bool SET, class T> static __device__ __forceinline__ uint32_t inside_b
     }
 }
 
+template <class T> static __device__ __forceinline__ bool flips(const Keep<T> &keep) {
+    if constexpr (sizeof(T) <= 2) return keep.flips;
+    return keep.negate;
+}
+
 template <class T> static __device__ __forceinline__ bool is_set(const Keep<T> &keep) {
     if constexpr (sizeof(T) <= 2) return keep.set;
     return true;
 }
 
-template <class T> static __device__ __forceinline__ uint32_t inside_bits(const Keep<T> &keep, uint4 data) {
+template <class T> static __device__ __forceinline__ uint32_t keep_bits(const Keep<T> &keep, uint4 data) {
     if constexpr (sizeof(T) <= 2) {
         const uint32_t flip = keep.set ? 0 : keep.TOP;
         data = {data.x ^ flip, data.y ^ flip, data.z ^ flip, data.w ^ flip};
     }
-    return inside_bits_if<true>(keep, data);
+    return keep_bits_if<true>(keep, data);
 }
 
 #endif

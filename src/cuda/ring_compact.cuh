@@ -115,11 +115,18 @@ template <class T, class D, class Index> struct RingIndices : RingKept<T, D> {
         }
     }
 
-    /* first: the index of the chunk's first element. */
+    /* first: the index of the chunk's first element. Some at a time, all of which are asked for before the first is there. */
     static __device__ __forceinline__ void store(Index *dst, const uint16_t *staged, unsigned n, uint64_t first, int lane) {
+        constexpr int AHEAD = VEC < 4 ? (int)VEC : 4;
         const int skew = (int)((uintptr_t)dst / sizeof(Index) % 32);
-        for (int i = lane - skew; i < (int)n; i += 32)
-            if (i >= 0) __stcs(dst + i, (Index)(first + staged[i]));
+        for (int i = lane - skew; i < (int)n; i += 32 * AHEAD) {
+            uint32_t at[AHEAD];
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++) at[j] = i + 32 * j >= 0 && i + 32 * j < (int)n ? staged[i + 32 * j] : 0;
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++)
+                if (i + 32 * j >= 0 && i + 32 * j < (int)n) __stcs(dst + i + 32 * j, (Index)(first + at[j]));
+        }
     }
 };
 

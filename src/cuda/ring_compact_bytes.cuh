@@ -67,18 +67,18 @@ template <class D, bool SPLIT, class S = RingBytesShape<D::FLAGS, SPLIT>> struct
             const uint32_t next = at + nbits;
             uint32_t packed;
             asm("prmt.b32 %0, %1, 0, %2;" : "=r"(packed) : "r"(word), "r"(how));
-            const uint32_t full = __funnelshift_l(last, packed, at); /* the word, if it has become full */
-            uint32_t fills;                                          /* (at ^ next) & 32 */
+            const uint32_t full = __funnelshift_l(last, packed, at); /* the word, if it has become full: (at ^ next) & 32 */
             asm volatile("{\n"
                          ".reg .pred p, no;\n"
+                         ".reg .u32 fills;\n"
                          "setp.ne.u32 no, 0, 0;\n"
-                         "lop3.or.b32 %0|p, %3, %4, 32, 0x28, no;\n"
-                         "@p st.shared.u32 [%1], %2;\n"
+                         "lop3.or.b32 fills|p, %2, %3, 32, 0x28, no;\n"
+                         "@p st.shared.u32 [%0], %1;\n"
+                         "@p add.u32 %0, %0, 4;\n"
                          "}"
-                         : "=r"(fills)
-                         : "r"(s_word), "r"(full), "r"(at), "r"(next)
+                         : "+r"(s_word)
+                         : "r"(full), "r"(at), "r"(next)
                          : "memory");
-            s_word += fills / 8;
             last = __funnelshift_rc(last, packed, nbits);
             at = next;
         }

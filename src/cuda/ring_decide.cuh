@@ -31,12 +31,12 @@ template <class T> struct DecideByValue {
         const uint4 *s_chunk;
         __device__ __forceinline__ Chunk(const DecideByValue &decide, const uint4 *chunk, RingPlace) : d(decide), s_chunk(chunk) {}
 
-        /* What all vectors of the chunk have in common: bits() may be compiled for either. */
-        __device__ __forceinline__ bool is_set() const { return ::is_set(d.keep); }
-        /* A bit for each element of vector i of the chunk: within the interval. */
-        template <bool SET> __device__ __forceinline__ uint32_t bits(unsigned i) const { return inside_bits_if<SET>(d.keep, s_chunk[i]); }
-        /* Said of many bits at once. */
-        __device__ __forceinline__ uint32_t kept(uint32_t bits) const { return d.keep.negate ? ~bits : bits; }
+        /* What all vectors of the chunk have in common: bits() is compiled for either. */
+        __device__ __forceinline__ bool common() const { return is_set(d.keep); }
+        /* A bit for each element of vector i of the chunk. */
+        template <bool SET> __device__ __forceinline__ uint32_t bits(unsigned i) const { return keep_bits_if<SET>(d.keep, s_chunk[i]); }
+        /* Which are kept: said of many bits at once. */
+        __device__ __forceinline__ uint32_t kept(uint32_t bits) const { return flips(d.keep) ? ~bits : bits; }
     };
 };
 
@@ -60,10 +60,15 @@ template <class T> struct DecideByFlag {
         __device__ __forceinline__ Chunk(const DecideByFlag &d, const uint4 *, RingPlace place)
             : s_flags(place.s_side + (d.flag_of(place.first) - place.side_first)) {}
 
-        static __device__ __forceinline__ bool is_set() { return true; }
-        template <bool> __device__ __forceinline__ uint32_t bits(unsigned i) const {
+        /* Flags of bytes lie as those do: most often, so that one access fetches a vector of them. */
+        __device__ __forceinline__ bool common() const { return VEC == 16 && is_aligned(s_flags, 16); }
+        template <bool ALIGNED> __device__ __forceinline__ uint32_t bits(unsigned i) const {
             uint32_t mask = 0;
-            if constexpr (VEC < 4) {
+            if constexpr (ALIGNED && VEC == 16) {
+                const uint4 v = ((const uint4 *)s_flags)[i];
+                const uint32_t words[4] = {nonzero_bytes(v.x), nonzero_bytes(v.y), nonzero_bytes(v.z), nonzero_bytes(v.w)};
+                mask = gather_bytes(words);
+            } else if constexpr (VEC < 4) {
 #pragma unroll
                 for (unsigned j = 0; j < VEC; j++) mask |= (s_flags[i * VEC + j] != 0 ? 1u : 0u) << j;
             } else {
@@ -122,7 +127,7 @@ template <class T> struct DecideByRecord {
         }
 
         /* A vector's units belong to one record, and maybe those that follow: the first `own` units, `own + nunits`, and the rest. */
-        static __device__ __forceinline__ bool is_set() { return true; }
+        static __device__ __forceinline__ bool common() { return true; }
         template <bool> __device__ __forceinline__ uint32_t bits(unsigned i) const {
             const uint32_t unit = done + i * VEC, record = __umulhi(unit, d.reciprocal); /* unit is below 2^16 */
             const uint32_t own = (record + 1) * d.nunits - unit;

@@ -61,14 +61,14 @@ template <class T, class D, class S = RingCompactShape<sizeof(T), D::FLAGS>, boo
         return input_mask(place, place.first + vector_of(r, lane) * 16);
     }
 
-    template <bool SET>
+    template <bool COMMON>
     static __device__ __forceinline__ void ask(uint32_t (&kept)[NOTE_WORDS], const typename D::Chunk &decider, int lane) {
 #pragma unroll
         for (unsigned j = 0; j < NOTE_WORDS; j++) {
             const unsigned rows = min(ROWS_A_NOTE, ROWS - j * ROWS_A_NOTE);
             uint32_t set = 0;
 #pragma unroll
-            for (unsigned r = 0; r < rows; r++) set |= decider.template bits<SET>(vector_of(j * ROWS_A_NOTE + r, lane)) << r * VEC;
+            for (unsigned r = 0; r < rows; r++) set |= decider.template bits<COMMON>(vector_of(j * ROWS_A_NOTE + r, lane)) << r * VEC;
             kept[j] = decider.kept(set) & (uint32_t)((1ull << rows * VEC) - 1);
         }
     }
@@ -78,7 +78,7 @@ template <class T, class D, class S = RingCompactShape<sizeof(T), D::FLAGS>, boo
                                                       int lane) {
         const typename D::Chunk decider(args.decide, chunk, place);
         unsigned count = 0;
-        if (decider.is_set())
+        if (decider.common())
             ask<true>(kept, decider, lane);
         else
             ask<false>(kept, decider, lane);
