@@ -53,7 +53,7 @@ static const upsweep_predicate is_set = {.cmp = UPSWEEP_NONZERO};
 
 /* The same array, or two that share nothing, of a call on few elements; the caller's own scratch is left to the long way. */
 ALWAYS_INLINE bool are_good(const upsweep_context *ctx, const void *out, const void *in, uint64_t n, upsweep_type type) {
-    if ((uint32_t)type >= UPSWEEP_TYPE_COUNT || n - 1 >= FEW_ITEMS || ctx->scratch_is_callers) return false;
+    if ((uint32_t)type >= UPSWEEP_TYPE_COUNT || n > FEW_ITEMS || ctx->scratch_is_callers) return false;
     const size_t size = types[type].nbytes;
     const uint64_t nbytes = n * size;
     return is_array(out, nbytes, size) && is_array(in, nbytes, size) && (out == in || is_apart(out, nbytes, in, nbytes));
@@ -223,7 +223,7 @@ static upsweep_status sort_few(upsweep_context *ctx, void *out, const void *in, 
 
 /* Pairs, or the indices of keys. */
 static bool sort_values_few(upsweep_context *ctx, struct sort_args *a, const upsweep_order *order) {
-    if ((uint32_t)a->type >= UPSWEEP_TYPE_COUNT || a->n - 1 >= FEW_ITEMS || ctx->scratch_is_callers) return false;
+    if ((uint32_t)a->type >= UPSWEEP_TYPE_COUNT || a->n > FEW_ITEMS || ctx->scratch_is_callers) return false;
     if (a->value_nbytes - 1 >= FEW_NBYTES || !is_order(a->type, order, a) || a->low_memory) return false;
     const size_t key_nbytes = types[a->type].nbytes;
     const uint64_t keys = a->n * key_nbytes, values = a->n * a->value_nbytes;
