@@ -33,13 +33,15 @@ template <class P> struct Ring {
     static constexpr unsigned THREADS = WARPS * 32;
     static constexpr unsigned CHUNK_NBYTES = P::ROWS * P::ROW_NBYTES;
     static constexpr unsigned TILE_NBYTES = P::FINISHERS * CHUNK_NBYTES;
-    static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES, SLOT_NBYTES = LOAD_NBYTES + P::ROOM_NBYTES;
+    static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES + P::TAIL_NBYTES, SLOT_NBYTES = LOAD_NBYTES + P::ROOM_NBYTES;
     static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
     static constexpr unsigned SLOTS = P::SLOTS > 0 ? P::SLOTS : P::STAGES;
     static constexpr unsigned SIDES_AT = SLOTS * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
     static constexpr unsigned WORK_AT = NOTES_AT + SLOTS * P::FINISHERS * NOTE_NBYTES;
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
-    static_assert(P::HALO_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 && SHARED_NBYTES + sizeof(RingShared<P>) <= RING_SHARED_NBYTES, "");
+    static_assert(P::HALO_NBYTES % 16 == 0 && P::TAIL_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 &&
+                      SHARED_NBYTES + sizeof(RingShared<P>) <= RING_SHARED_NBYTES,
+                  "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32 && THREADS <= 1024, "reducers take as many chunks, a warp sums");
     static_assert(!P::CONVERTS || (P::REDUCERS == 1 && SLOTS + P::QUEUED < P::STAGES), "who stores a tile reads what is known of it");

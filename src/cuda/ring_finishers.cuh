@@ -72,7 +72,7 @@ template <class P> struct RingFinisher : Ring<P> {
             if (lane == 0) s.chunk[i][c] = sum;
             barrier_arrive(&s.counted[i]);
             if (!P::needs_chunk(local)) barrier_arrive(&s.empty[i]);
-            while (!P::make_room(queue, sum, lane)) store_oldest(c, queue);
+            while (!P::make_room(queue, local, sum, lane)) store_oldest(c, queue);
             P::put(args, chunk, place, local, queue, lane);
             if (P::needs_chunk(local)) barrier_arrive(&s.empty[i]); /* either way this lane has read its part of the slot */
         }

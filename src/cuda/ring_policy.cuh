@@ -19,11 +19,11 @@
  *   tiles, total(args, rest, carry), and else 0. If it has_rest(args), finishers begin with count_rest(args, thread, nthreads), of which
  *   rest is the sum
  *   Or, if it CONVERTS: finishers count(args, chunk, place, local, queue, lane) -> Value a chunk, too, and put(args, chunk, place, local,
- *   queue, lane) what becomes of it into a Queue in memory of their own, of up to QUEUED chunks; make_room(queue, value, lane) says whether
- *   there is room. store(args, queue, prefix, lane) takes the oldest out, when its prefix is known. The one reducer only adds up. Slots are
- *   given back after count() unless the chunk is needed, needs_chunk(local), in put(); so that SLOTS of them will do
+ *   queue, lane) what becomes of it into a Queue in memory of their own, of up to QUEUED chunks; make_room(queue, local, value, lane) says
+ *   whether there is room. store(args, queue, prefix, lane) takes the oldest out, when its prefix is known. The one reducer only adds up.
+ *   Slots are given back after count() unless the chunk is needed, needs_chunk(local), in put(); so that SLOTS of them will do
  *   and, unless it takes them from RingPlain:
- *   HALO_NBYTES, a multiple of 16: of what comes before a tile, loaded with it; it lies before the tile's first chunk
+ *   HALO_NBYTES, TAIL_NBYTES, multiples of 16: of what comes before a tile and behind it, loaded with it; it lies beside the tile's chunks
  *   LATE_NBYTES: tiles go on until they hold as many bytes after the input, for what becomes of a byte later than where it stands
  *   WORK_NBYTES: shared memory of a finisher's own, at place.s_work
  *   TURNS: sync_and_choose(args, input), by all threads of a CTA, and of all CTAs with the same answer, says which way the launch goes. If
@@ -79,7 +79,7 @@ template <class P> struct RingTile {
 
 /* What most policies have in common. */
 struct RingPlain {
-    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
+    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, TAIL_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
     static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0;
     static constexpr bool AT_HAND = true, LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false, TAKES = false, TURNS = false;
     template <class Args> static __device__ RingWay sync_and_choose(const Args &, const RingInput &) {

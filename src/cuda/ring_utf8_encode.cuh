@@ -1,13 +1,15 @@
 /* ring_utf8_encode.cuh: UTF-32 and UTF-16 to UTF-8 as a policy of the ring pass that converts.
  *
- *   count   a chunk of 2 KiB into the registers of a warp; its kind, by votes; how long each lane's runs become, and with one scan, where
- *           they go: its bytes are the aggregate (utf8_runs.cuh)
- *   put     the bytes into the warp's queue (ring_queue.cuh), from a multiple of 16 on, as nobody knows yet where they belong
+ *   count   a chunk of 2 KiB into the registers of a warp; its kind, by votes; how long each lane's runs become, and all together: the
+ *           chunk's bytes are the aggregate (utf8_runs.cuh)
+ *   put     with one scan, where runs go; their bytes into the warp's queue (ring_queue.cuh), from a multiple of 16 on, as nobody knows
+ *           yet where they belong
  *   store   when that is known: in vectors of the output, each from two of the queue's (utf8_shift.cuh)
  *
  * Kinds: ASCII; up to two bytes a unit, surrogates in pairs among them, as each is two bytes of four; up to three; from UTF-32 four; some
- * removed. What is ill-formed becomes U+FFFD or nothing in registers. What is left, chunks at the ends of the text, and strict ones with
- * errors: any, unit by unit with a mask of those that count (utf8_encode.cuh).
+ * removed. What is ill-formed becomes U+FFFD or nothing in registers, and what lies behind the text zeros, which are not stored. What is
+ * left, a first chunk that does not begin with text, and strict ones with errors: any, unit by unit with a mask of those that count
+ * (utf8_encode.cuh).
  *
  * Strict: as in the look-back pass, what lies behind an ill-formed unit counts nothing. Cost: every unit in once, every byte out once. */
 #ifndef UPSWEEP_CUDA_RING_UTF8_ENCODE_CUH
@@ -45,6 +47,8 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static constexpr unsigned CHUNK_NBYTES = ROWS * ROW_NBYTES, CHUNK_UNITS = CHUNK_NBYTES / UNIT, TILE_UNITS = FINISHERS * CHUNK_UNITS;
     static constexpr unsigned RUN_UNITS = CHUNK_UNITS / 64, VEC = 16 / UNIT; /* of a lane, and of a vector */
     static constexpr unsigned SIDE_NBYTES = 0, NOTE_WORDS = 0;
+    /* The units beside a chunk may be the other halves of pairs; a line leaves all lines where they are. */
+    static constexpr unsigned HALO_NBYTES = UNIT == 2 ? 128 : 0, TAIL_NBYTES = UNIT == 2 ? 128 : 0;
     static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
                               QUEUED = STAGES - SLOTS - 1;
     struct Queue : RingQueue<WORK_NBYTES, QUEUED> {
@@ -52,15 +56,15 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         using RingQueue<WORK_NBYTES, QUEUED>::RingQueue;
     };
     static constexpr bool LEAVES = true, CONVERTS = true;
-    static_assert(WORK_NBYTES >= RING_QUEUE_FIRST + RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits");
+    static_assert(WORK_NBYTES >= RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits, and what lies behind the text is no longer");
     static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
     enum { PATIENT = 15, EXPECTED = 8 };
     enum Kind { OF_ASCII, UP_TO_2, UP_TO_3, UP_TO_4, SOME_REMOVED, ANY };
     struct Local {
         Utf8Runs x;
-        uint32_t around;
         Kind kind;
+        unsigned behind; /* units that lie behind the text: zeros, of a byte each, which are put but not stored */
     };
 
     static __device__ Carry carry_in(const Args &args) {
@@ -83,21 +87,8 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
 
     /* All of a chunk, and what may be held back, is text. */
     static __device__ __forceinline__ bool is_inner(const Args &args, RingPlace place) {
-        return place.first > 0 && place.first + CHUNK_NBYTES + 16 <= args.n * UNIT;
-    }
-
-    /* In lane 0 the unit before a chunk, in lane 31 the one behind it, if they may be the other halves of pairs: from its neighbour in the
-     * slot, or from global memory, which takes a while. first, last: this lane's. */
-    static __device__ __forceinline__ uint32_t units_around(const Args &args, const uint4 *chunk, uint32_t first_unit, uint32_t last_unit,
-                                                            RingPlace place, int lane) {
-        const bool is_open = lane == 31 && is_high_surrogate(last_unit);
-        if (!is_open && (lane != 0 || !is_low_surrogate(first_unit))) return 0;
-        const uint64_t first = place.first / UNIT, at = lane == 0 ? first - 1 : first + CHUNK_UNITS; /* first - 1 may wrap around */
-        const TextSpan &span = ring_utf8_found().span;
-        if (at < span.first || at >= span.end) return 0;
-        const bool outside = at / TILE_UNITS != first / TILE_UNITS;
-        return utf16_unit(outside ? ((const uint16_t *)args.in)[at] : ((const uint16_t *)chunk)[lane == 0 ? -1 : (int)CHUNK_UNITS],
-                          args.swap);
+        const uint64_t nbytes = args.n * UNIT, behind = CHUNK_NBYTES + 16;
+        return nbytes > behind && place.first - 1 < nbytes - behind; /* neither the first one */
     }
 
     /* ---- chunks of any kind: unit by unit, with masks ---- */
@@ -116,16 +107,15 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return EncodeRow<UNIT>::in_order(chunk[64 * run + 2 * (unsigned)lane + half], args.swap);
     }
 
-    /* The codes of one of the two vectors of a lane's run. around: as above, for the chunk. */
+    /* The codes of one of the two vectors of a lane's run. */
     static __device__ __forceinline__ EncodeCodes<UNIT> codes_of(const Args &args, const uint4 *chunk, unsigned run, unsigned half,
-                                                                 uint32_t around, int lane) {
+                                                                 int lane) {
         const uint4 v = load(args, chunk, run, half, lane);
         if constexpr (UNIT == 4) {
             return codes_of_row(v);
         } else {
             const uint16_t *const units = (const uint16_t *)chunk + run * CHUNK_UNITS / 2 + (unsigned)lane * RUN_UNITS + half * VEC;
-            const bool first = run == 0 && half == 0 && lane == 0, last = run == 1 && half == 1 && lane == 31;
-            return codes_of_row(v, {first ? around : utf16_unit(units[-1], args.swap), last ? around : utf16_unit(units[VEC], args.swap)});
+            return codes_of_row(v, {utf16_unit(units[-1], args.swap), utf16_unit(units[VEC], args.swap)});
         }
     }
 
@@ -135,9 +125,9 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         uint32_t bad, counted, of_a, of_b;
     };
 
-    static __device__ __forceinline__ AnyRun look_at_any(const Args &args, const uint4 *chunk, uint64_t first, unsigned run,
-                                                         uint32_t around, bool &is_cut, int lane) {
-        AnyRun x = {codes_of(args, chunk, run, 0, around, lane), codes_of(args, chunk, run, 1, around, lane), 0, 0, 0, 0};
+    static __device__ __forceinline__ AnyRun look_at_any(const Args &args, const uint4 *chunk, uint64_t first, unsigned run, bool &is_cut,
+                                                         int lane) {
+        AnyRun x = {codes_of(args, chunk, run, 0, lane), codes_of(args, chunk, run, 1, lane), 0, 0, 0, 0};
         const uint64_t at = first + run * CHUNK_UNITS / 2 + (uint32_t)lane * RUN_UNITS;
         const uint32_t owned = window_bits(at, ring_utf8_found().span) & ((1u << RUN_UNITS) - 1);
         x.bad = (x.a.bad | x.b.bad << VEC) & owned;
@@ -148,12 +138,12 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return x;
     }
 
-    static __device__ __noinline__ Value count_any(const Args &args, const uint4 *chunk, uint64_t first, uint32_t around, int lane) {
+    static __device__ __noinline__ Value count_any(const Args &args, const uint4 *chunk, uint64_t first, int lane) {
         uint32_t number = 0, least = UINT32_MAX, nbytes = 0;
         bool is_cut = false;
 #pragma unroll 1
         for (unsigned run = 0; run < 2; run++) {
-            const AnyRun x = look_at_any(args, chunk, first, run, around, is_cut, lane);
+            const AnyRun x = look_at_any(args, chunk, first, run, is_cut, lane);
             number += (uint32_t)__popc(x.bad);
             if (x.bad != 0) least = min(least, run * CHUNK_UNITS / 2 + (uint32_t)lane * RUN_UNITS + (uint32_t)__ffs((int)x.bad) - 1);
             nbytes += x.of_a + x.of_b;
@@ -162,12 +152,11 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return __reduce_add_sync(ALL_LANES, nbytes) | (is_cut ? UTF8_CUT_32 : 0);
     }
 
-    static __device__ __noinline__ void put_any(const Args &args, const uint4 *chunk, uint64_t first, uint32_t around, unsigned char *stage,
-                                                int lane) {
+    static __device__ __noinline__ void put_any(const Args &args, const uint4 *chunk, uint64_t first, unsigned char *stage, int lane) {
         bool is_cut = false;
 #pragma unroll 1
         for (unsigned run = 0; run < 2; run++) {
-            const AnyRun x = look_at_any(args, chunk, first, run, around, is_cut, lane);
+            const AnyRun x = look_at_any(args, chunk, first, run, is_cut, lane);
             uint32_t before[1], row[1] = {x.of_a + x.of_b};
             const uint32_t nbytes = scan_packed_rows(before, row, lane);
             put_codes<UNIT>(stage + before[0], x.a, x.counted);
@@ -191,12 +180,46 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         }
     }
 
+    /* Puts zeros in the place of what lies behind the text, or is held back; if there is something before the text, returns false. Unit by
+     * unit the first and the last chunk would take some 8 us, for which everybody waits. */
+    static __device__ __forceinline__ bool blank_behind(RingPlace place, Local &local, int lane) {
+        const TextSpan span = ring_utf8_found().span;
+        const uint64_t first = place.first / UNIT;
+        if (first < span.first) return false;
+        const int left = first >= span.end ? 0 : (int)min(span.end - first, (uint64_t)CHUNK_UNITS);
+        local.behind = CHUNK_UNITS - (unsigned)left;
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            /* From this word on. */
+            const int own = left - i / 8 * (int)(CHUNK_UNITS / 2) - (int)RUN_UNITS * lane - i % 8 * (4 / UNIT);
+            if (own <= 0)
+                local.x.word[i / 8][i % 8] = 0;
+            else if (UNIT == 2 && own == 1)
+                local.x.word[i / 8][i % 8] &= 0xFFFF;
+        }
+        return true;
+    }
+
+    /* Returns false if the chunk is to be gone through unit by unit. */
+    static __device__ __forceinline__ bool load_text(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
+        load_runs(args, chunk, local.x, lane);
+        local.behind = 0;
+        return is_inner(args, place) || blank_behind(place, local, lane);
+    }
+
+    static __device__ __forceinline__ Value count_unit_by_unit(const Args &args, const uint4 *chunk, RingPlace place, Local &local,
+                                                               int lane) {
+        local.kind = ANY;
+        local.behind = 0;
+        return count_any(args, chunk, place.first / UNIT, lane);
+    }
+
     /* Where a chunk's first ill-formed unit is. */
-    static __device__ __noinline__ uint32_t first_bad(const Args &args, const uint4 *chunk, uint64_t first, uint32_t around, int lane) {
+    static __device__ __noinline__ uint32_t first_bad(const Args &args, const uint4 *chunk, uint64_t first, int lane) {
         bool is_cut = false;
 #pragma unroll 1
         for (unsigned run = 0; run < 2; run++) {
-            const uint32_t bad = look_at_any(args, chunk, first, run, around, is_cut, lane).bad;
+            const uint32_t bad = look_at_any(args, chunk, first, run, is_cut, lane).bad;
             const uint32_t least = run * CHUNK_UNITS / 2 + (uint32_t)lane * RUN_UNITS + (uint32_t)__ffs((int)bad) - 1;
             if (__any_sync(ALL_LANES, bad != 0)) return bad != 0 ? least : UINT32_MAX;
         }
@@ -205,10 +228,10 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
 
     /* Ill-formed units that have been replaced or removed in registers. Where the first one is is asked only if it may be that of all. */
     static __device__ __forceinline__ void hand_in_mended(const Args &args, const uint4 *chunk, RingPlace place, uint32_t number,
-                                                          uint32_t around, int lane) {
+                                                          int lane) {
         const uint64_t first = place.first / UNIT;
         const bool asks = __any_sync(ALL_LANES, *(volatile unsigned long long *)&ring_utf8_found().error_at > first);
-        hand_in_bad(number, asks ? first_bad(args, chunk, first, around, lane) : UINT32_MAX, first, lane);
+        hand_in_bad(number, asks ? first_bad(args, chunk, first, lane) : UINT32_MAX, first, lane);
     }
 
     /* If units have been removed: does each run have the bytes that it needs? */
@@ -229,18 +252,15 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     /* With surrogates that may be in no pairs. */
     static __device__ __forceinline__ Value count_mended(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                          int lane) {
-        const uint32_t number = mend_surrogates(local.x, chunk, args.swap, local.around, !args.replace, lane);
+        const uint32_t number = mend_surrogates(local.x, chunk, args.swap, !args.replace, lane);
         const bool some = __any_sync(ALL_LANES, number != 0);
         unsigned length[2];
         queue.mending = some ? EXPECTED : queue.mending - 1;
         measure_up_to_3<8>(length, local.x);
         local.kind = args.replace || !some ? UP_TO_3 : SOME_REMOVED;
-        if (local.kind == SOME_REMOVED && !is_long_enough(length)) {
-            local.kind = ANY;
-            return count_any(args, chunk, place.first / UNIT, local.around, lane);
-        }
-        if (some) hand_in_mended(args, chunk, place, number, local.around, lane);
-        return place_runs(local.x, length);
+        if (local.kind == SOME_REMOVED && !is_long_enough(length)) return count_unit_by_unit(args, chunk, place, local, lane);
+        if (some) hand_in_mended(args, chunk, place, number, lane);
+        return add_runs(local.x, length);
     }
 
     /* From UTF-16. For so many chunks more it is not asked, as one has shown: expecting: whether there are surrogates, which is taken for
@@ -248,37 +268,32 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     static __device__ __forceinline__ Value count_utf16(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                         int lane) {
         Utf8Runs &x = local.x;
-        uint32_t any = 0;
+        const bool inner = load_text(args, chunk, place, local, lane);
+        if (queue.expecting != 0) {
+            queue.expecting--;
+        } else if (inner) {
+            uint32_t any = 0;
 #pragma unroll
-        for (int i = 0; i < 16; i++) any |= x.word[i / 8][i % 8];
-        const bool inner = is_inner(args, place), has_high = __any_sync(ALL_LANES, (any & 0xFF80FF80) != 0);
-        if (inner && !has_high) return local.kind = OF_ASCII, CHUNK_UNITS;
-        if (inner && !__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) {
-            local.kind = UP_TO_2;
-            mark_up_to_2<8>(x);
-            return count_up_to_2<8>(x);
-        }
-        if (inner && queue.expecting-- == 0) {
+            for (int i = 0; i < 16; i++) any |= x.word[i / 8][i % 8];
+            if (!__any_sync(ALL_LANES, (any & 0xFF80FF80) != 0)) return local.kind = OF_ASCII, queue.patience = 0, CHUNK_UNITS;
+            if (!__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) {
+                local.kind = UP_TO_2;
+                queue.patience = 0;
+                mark_up_to_2<8>(x);
+                return count_up_to_2<8>(x);
+            }
             local.kind = UP_TO_3;
             const bool some = __any_sync(ALL_LANES, mark_up_to_3<8>(x));
             queue.expecting = queue.patience = some ? min(2 * queue.patience + 1, (unsigned)PATIENT) : 0;
             if (!some) return count_up_to_3<8>(x);
         }
-        local.around = units_around(args, chunk, x.word[0][0] & 0xFFFF, x.word[1][7] >> 16, place, lane);
         if (inner && queue.mending == 0) {
-            const Utf8Surrogates found = encode_surrogates(x, local.around, lane);
+            const Utf8Surrogates found = encode_surrogates(x, chunk, args.swap, lane);
             if (__all_sync(ALL_LANES, found.in_pairs)) return count_with_surrogates(local, found);
-            load_runs(args, chunk, x, lane);
+            load_text(args, chunk, place, local, lane);
         }
         if (inner && !args.strict) return count_mended(args, chunk, place, local, queue, lane);
-        local.kind = ANY;
-        return count_any(args, chunk, place.first / UNIT, local.around, lane);
-    }
-
-    /* Two code points below 10000 to a word. */
-    static __device__ __forceinline__ void pack_runs(Utf8Runs &x) {
-#pragma unroll
-        for (int i = 0; i < 8; i++) x.word[i % 2][i / 2] = __byte_perm(x.word[i % 2][i / 2 * 2], x.word[i % 2][i / 2 * 2 + 1], 0x5410);
+        return count_unit_by_unit(args, chunk, place, local, lane);
     }
 
     static __device__ __forceinline__ Value count_up_to_4(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
@@ -286,17 +301,17 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         mark_up_to_4(local.x);
         if (local.kind == SOME_REMOVED) leave_out_nothings(local.x);
         measure_up_to_4(length, local.x);
-        if (local.kind == UP_TO_4 || is_long_enough(length)) return place_runs(local.x, length);
-        local.kind = ANY;
-        return count_any(args, chunk, place.first / UNIT, 0, lane);
+        if (local.kind == UP_TO_4 || is_long_enough(length)) return add_runs(local.x, length);
+        return count_unit_by_unit(args, chunk, place, local, lane);
     }
 
     static __device__ __forceinline__ Value count_utf32(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
         Utf8Runs &x = local.x;
+        const bool inner = load_text(args, chunk, place, local, lane);
         uint32_t most = 0, past = UINT32_MAX; /* past: by how much the first one is past D800 */
 #pragma unroll
         for (int i = 0; i < 16; i++) most = max(most, x.word[i / 8][i % 8]);
-        if (is_inner(args, place)) {
+        if (inner) {
             local.kind = OF_ASCII;
             if (!__any_sync(ALL_LANES, most >= 0x80)) return pack_runs(x), CHUNK_UNITS;
             local.kind = UP_TO_2;
@@ -310,51 +325,35 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
                 local.kind = odd && !args.replace ? SOME_REMOVED : __any_sync(ALL_LANES, most >= 0x10000) ? UP_TO_4 : UP_TO_3;
                 const Value nbytes = local.kind == UP_TO_3 ? (pack_runs(x), mark_up_to_3<4>(x), count_up_to_3<4>(x))
                                                            : count_up_to_4(args, chunk, place, local, lane);
-                if (odd && local.kind != ANY) hand_in_mended(args, chunk, place, number, 0, lane);
+                if (odd && local.kind != ANY) hand_in_mended(args, chunk, place, number, lane);
                 return nbytes;
             }
         }
-        local.kind = ANY;
-        return count_any(args, chunk, place.first / UNIT, 0, lane);
+        return count_unit_by_unit(args, chunk, place, local, lane);
     }
 
     static __device__ __forceinline__ Value count(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                   int lane) {
-        load_runs(args, chunk, local.x, lane);
-        local.around = 0;
         if constexpr (UNIT == 2)
-            return count_utf16(args, chunk, place, local, queue, lane);
+            return count_utf16(args, chunk, place, local, queue, lane) - local.behind;
         else
-            return count_utf32(args, chunk, place, local, lane);
+            return count_utf32(args, chunk, place, local, lane) - local.behind;
     }
 
     /* ---- putting ---- */
 
     static __device__ __forceinline__ bool needs_chunk(const Local &local) { return local.kind == ANY; }
-    static __device__ __forceinline__ bool make_room(Queue &queue, Value sum, int lane) { return queue.push(sum & ~UTF8_CUT_32, lane); }
-
-    static __device__ __forceinline__ uint32_t ascii_of(const Utf8Runs &x, int r, int j) {
-        return __byte_perm(x.word[r][2 * j], x.word[r][2 * j + 1], 0x6420);
-    }
-
-    static __device__ __forceinline__ void put_ascii(unsigned char *stage, const Utf8Runs &x, int lane) {
-#pragma unroll
-        for (int r = 0; r < 2; r++) {
-            if constexpr (UNIT == 2)
-                ((uint4 *)stage)[32 * r + lane] = {ascii_of(x, r, 0), ascii_of(x, r, 1), ascii_of(x, r, 2), ascii_of(x, r, 3)};
-            else
-                ((uint2 *)stage)[32 * r + lane] = {ascii_of(x, r, 0), ascii_of(x, r, 1)};
-        }
+    static __device__ __forceinline__ bool make_room(Queue &queue, const Local &local, Value sum, int lane) {
+        return queue.push(sum & ~UTF8_CUT_32, local.behind, lane);
     }
 
     static __device__ __forceinline__ void put(const Args &args, const uint4 *chunk, RingPlace place, const Local &local,
                                                const Queue &queue, int lane) {
         enum { WORDS = UNIT == 2 ? 8 : 4 };
-        __syncwarp(); /* what the queue has said is there */
         unsigned char *const stage = queue.newest();
         const unsigned to = shared_address(stage);
         if (local.kind == OF_ASCII)
-            put_ascii(stage, local.x, lane);
+            put_ascii<WORDS>(stage, local.x, lane);
         else if (local.kind == UP_TO_2)
             put_up_to_2<WORDS>(to, local.x, lane);
         else if (local.kind == UP_TO_3)
@@ -366,15 +365,14 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         else if (UNIT == 4 && local.kind == UP_TO_4)
             put_up_to_4<false>(to, local.x, lane);
         else
-            put_any(args, chunk, place.first / UNIT, local.around, stage, lane);
+            put_any(args, chunk, place.first / UNIT, stage, lane);
         __syncwarp(); /* the bytes are there */
     }
 
     static __device__ __forceinline__ void store(const Args &args, Queue &queue, Carry prefix, int lane) {
-        const uint32_t entry = queue.entry(queue.oldest), nbytes = entry & 0xFFFF;
         if (!(prefix & UTF8_CUT) && prefix < args.capacity)
-            store_shifted(args.out + prefix, queue.memory + (entry >> 16), 0, min((uint64_t)nbytes, args.capacity - (uint64_t)prefix),
-                          lane);
+            store_shifted(args.out + prefix, queue.oldest_string(), 0,
+                          min((uint64_t)queue.oldest_nbytes(), args.capacity - (uint64_t)prefix), lane);
         queue.pop();
         __syncwarp(); /* the bytes have been read */
     }

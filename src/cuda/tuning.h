@@ -137,7 +137,7 @@ enum { RING_TURN_EIGHTHS = 3, RING_TURN_MIN_NBYTES = 36 << 20 /* shorter ones ar
 /* Encoding, by the bytes of a code unit: chunks of 2 KiB, which become up to 3 and 2. As many finishers for each of the four schedulers of
  * a multiprocessor: with one more, the others wait for the one that has it (mix from UTF-16, 2^28 bytes, H200: 16 267 us, 17 283). */
 template <int UNIT> struct RingUtf8EncodeShape { static constexpr unsigned FINISHERS = 20, SLOTS = 2, WORK_NBYTES = 7456; };
-template <> struct RingUtf8EncodeShape<2> { static constexpr unsigned FINISHERS = 16, SLOTS = 2, WORK_NBYTES = 10336; };
+template <> struct RingUtf8EncodeShape<2> { static constexpr unsigned FINISHERS = 16, SLOTS = 2, WORK_NBYTES = 10320; };
 
 /* By the bytes of a code unit of the output: rows of 896 bytes, and QUADS: room for the characters of a chunk; more are stored in two goes.
  * Finishers give slots back early, so there is one less than STAGES.
@@ -182,6 +182,6 @@ static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool waits) {
 enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
 /* Text: unless tiles of Utf8ShortShape run at once, on an H200 up to 3.6 MiB to decode, 3 to clean, 2 to encode. */
 enum { RING_UTF8_DECODE_MIN_NBYTES = 2 << 20 };
-static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 6ull) << 19; }
+static inline uint64_t ring_utf8_encode_min_nbytes(size_t unit_nbytes) { return (unit_nbytes == 4 ? 1ull : 4ull) << 19; }
 
 #endif

@@ -3,10 +3,10 @@
  *     chunk    | lane 0: 32 bytes | lane 1 | ... | lane 31 |  lane 0 | lane 1 | ... | lane 31 |
  *                <------------- first run ------------>      <--------- second run --------->
  *
- * A lane has two runs of WORDS words of two units each; UTF-32 below 10000 is packed to such words. First all lengths are counted, and one
- * scan tells each lane where its runs' bytes go; that is all that others wait for. Then the bytes are appended (utf8_append.cuh). Two runs
- * a lane, as operations on one fill the gaps of the other, and as a lane's neighbours in memory are then so near that banks are rarely in
- * each other's way. */
+ * A lane has two runs of WORDS words of two units each; UTF-32 below 10000 is packed to such words. First all lengths are counted and added
+ * up; that is all that others wait for. Then one scan tells each lane where its runs' bytes go, and they are appended (utf8_append.cuh).
+ * Two runs a lane, as operations on one fill the gaps of the other, and as a lane's neighbours in memory are then so near that banks are
+ * rarely in each other's way. */
 #ifndef UPSWEEP_CUDA_UTF8_RUNS_CUH
 #define UPSWEEP_CUDA_UTF8_RUNS_CUH
 
@@ -17,15 +17,30 @@ enum { UTF8_RUN_WORDS = 8 };
 struct Utf8Runs {
     uint32_t word[2][UTF8_RUN_WORDS];  /* two units, or a code point of UTF-32 */
     uint32_t marks[2][UTF8_RUN_WORDS]; /* utf8_pairs.cuh */
-    uint32_t first, second;            /* where the runs' bytes go */
+    uint32_t lengths, in_first;        /* of this lane's runs, 16 bits each; of all lanes' first runs */
 };
 
-/* From the lengths of this lane's runs: where they go. Returns the chunk's. */
-static __device__ __forceinline__ uint32_t place_runs(Utf8Runs &x, const unsigned (&length)[2]) {
-    const uint32_t row = length[0] | length[1] << 16, sums = scan_lanes(row), before = sums - row, all = __shfl_sync(ALL_LANES, sums, 31);
-    x.first = before & 0xFFFF;
-    x.second = (all & 0xFFFF) + (before >> 16);
-    return (all & 0xFFFF) + (all >> 16);
+/* Two code points below 10000 to a word. */
+static __device__ __forceinline__ void pack_runs(Utf8Runs &x) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) x.word[i % 2][i / 2] = __byte_perm(x.word[i % 2][i / 2 * 2], x.word[i % 2][i / 2 * 2 + 1], 0x5410);
+}
+
+/* From the lengths of this lane's runs, the chunk's. */
+static __device__ __forceinline__ uint32_t add_runs(Utf8Runs &x, const unsigned (&length)[2]) {
+    x.lengths = length[0] | length[1] << 16;
+    const uint32_t all = __reduce_add_sync(ALL_LANES, x.lengths);
+    x.in_first = all & 0xFFFF;
+    return x.in_first + (all >> 16);
+}
+
+/* Where this lane's runs go. Only now, as nobody but this warp needs to know, and while shuffles are under way strings are put together. */
+struct Utf8Places {
+    unsigned first, second;
+};
+static __device__ __forceinline__ Utf8Places place_runs(unsigned stage, const Utf8Runs &x) {
+    const uint32_t before = scan_lanes(x.lengths) - x.lengths;
+    return {stage + (before & 0xFFFF), stage + x.in_first + (before >> 16)};
 }
 
 /* By all lanes: the words that two lanes share. */
@@ -36,6 +51,22 @@ static __device__ __forceinline__ void close_runs(const Utf8Appender<SOME_EMPTY>
     first.close(tails[0]); /* the first lane's begins with a word: there is nothing before it */
     second.close(lane == 0 ? tails[0] : tails[1]);
     if (lane == 31) second.close_last();
+}
+
+/* ---- ASCII ------------------------------------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint32_t ascii_of(const Utf8Runs &x, int r, int j) {
+    return __byte_perm(x.word[r][2 * j], x.word[r][2 * j + 1], 0x6420);
+}
+
+template <int WORDS> static __device__ __forceinline__ void put_ascii(unsigned char *stage, const Utf8Runs &x, int lane) {
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        if constexpr (WORDS == 8)
+            ((uint4 *)stage)[32 * r + lane] = {ascii_of(x, r, 0), ascii_of(x, r, 1), ascii_of(x, r, 2), ascii_of(x, r, 3)};
+        else
+            ((uint2 *)stage)[32 * r + lane] = {ascii_of(x, r, 0), ascii_of(x, r, 1)};
+    }
 }
 
 /* ---- units of one or two bytes, and surrogates' codes ------------------------------------------------------------------------ */
@@ -50,11 +81,12 @@ template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_2(Ut
     unsigned length[2] = {0, 0};
 #pragma unroll
     for (int i = 0; i < 2 * WORDS; i++) length[i % 2] = length_up_to_2(x.marks[i % 2][i / 2], length[i % 2]);
-    return place_runs(x, length);
+    return add_runs(x, length);
 }
 
 template <int WORDS> static __device__ __forceinline__ void put_up_to_2(unsigned stage, const Utf8Runs &x, int lane) {
-    Utf8Appender<false> to[2] = {Utf8Appender<false>(stage + x.first), Utf8Appender<false>(stage + x.second)};
+    const Utf8Places at = place_runs(stage, x);
+    Utf8Appender<false> to[2] = {Utf8Appender<false>(at.first), Utf8Appender<false>(at.second)};
     const uint32_t one = opaque_one();
 #pragma unroll
     for (int j = 0; j < WORDS; j++) {
@@ -76,7 +108,7 @@ template <int WORDS> static __device__ __forceinline__ void measure_up_to_3(unsi
 template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_3(Utf8Runs &x) {
     unsigned length[2];
     measure_up_to_3<WORDS>(length, x);
-    return place_runs(x, length);
+    return add_runs(x, length);
 }
 
 /* Marks units as if there were no surrogates. Returns whether this lane has any. */
@@ -94,7 +126,8 @@ template <int WORDS> static __device__ __forceinline__ bool mark_up_to_3(Utf8Run
 
 template <int WORDS, bool SOME_EMPTY> static __device__ __forceinline__ void put_up_to_3(unsigned stage, const Utf8Runs &x, int lane) {
     typedef Utf8Appender<SOME_EMPTY> Appender;
-    Appender to[2] = {Appender(stage + x.first), Appender(stage + x.second)};
+    const Utf8Places at = place_runs(stage, x);
+    Appender to[2] = {Appender(at.first), Appender(at.second)};
     const uint32_t one = opaque_one();
 #pragma unroll
     for (int j = 0; j < WORDS; j++) {
@@ -110,13 +143,24 @@ template <int WORDS, bool SOME_EMPTY> static __device__ __forceinline__ void put
 
 /* ---- surrogates -------------------------------------------------------------------------------------------------------------- */
 
-/* The words beside a lane's runs. around: in lane 0 the unit before the chunk, in lane 31 the one behind it, if they may be halves of
- * pairs. */
-static __device__ __forceinline__ void words_before(uint32_t (&before)[2], const Utf8Runs &x, uint32_t around, int lane) {
+/* A word of the chunk, or one beside it. */
+static __device__ __forceinline__ uint32_t chunk_word(const uint4 *chunk, int i, bool swap) {
+    const uint32_t word = ((const uint32_t *)chunk)[i];
+    return swap ? __byte_perm(word, 0, 0x2301) : word;
+}
+
+/* The words before a lane's runs. */
+static __device__ __forceinline__ void words_before(uint32_t (&before)[2], const Utf8Runs &x, const uint4 *chunk, bool swap, int lane) {
+    const uint32_t outside = chunk_word(chunk, -1, swap);
     const uint32_t left[2] = {__shfl_sync(ALL_LANES, x.word[0][7], (lane + 31) % 32),
                               __shfl_sync(ALL_LANES, x.word[1][7], (lane + 31) % 32)};
-    before[0] = lane == 0 ? around << 16 : left[0];
+    before[0] = lane == 0 ? outside : left[0];
     before[1] = lane == 0 ? left[0] : left[1];
+}
+
+/* Is the unit behind a chunk the second half of a pair? */
+static __device__ __forceinline__ bool is_low_behind(const uint4 *chunk, bool swap) {
+    return is_low_surrogate(chunk_word(chunk, 2 * 32 * UTF8_RUN_WORDS, swap) & 0xFFFF);
 }
 
 struct Utf8Surrogates {
@@ -125,10 +169,10 @@ struct Utf8Surrogates {
 };
 
 /* Marks units and puts codes in the place of surrogates, if all of them are in pairs. */
-static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, uint32_t around, int lane) {
+static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, const uint4 *chunk, bool swap, int lane) {
     const uint32_t one = opaque_one(), most = in_a_register(0x7FFF7FFF, one);
     uint32_t before[2], odd = 0, of_3 = 0;
-    words_before(before, x, around, lane);
+    words_before(before, x, chunk, swap, lane);
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const uint32_t past = from_d800(before[r], most);
@@ -146,7 +190,7 @@ static __device__ __forceinline__ Utf8Surrogates encode_surrogates(Utf8Runs &x, 
         word = multiply_add(given, (uint32_t)-0x400, choose(highs, codes_of_highs(past), word));
         before[i % 2] = gifts;
     }
-    const bool open_end = lane == 31 && before[1] >> 16 != 0 && around >> 10 != 0xDC00 >> 10;
+    const bool open_end = lane == 31 && before[1] >> 16 != 0 && !is_low_behind(chunk, swap);
     return {(odd & 0x80008000) == 0 && !open_end, (of_3 & 0x80008000) != 0};
 }
 
@@ -197,11 +241,10 @@ static __device__ __forceinline__ uint32_t put_pairs_back(Utf8Runs &x, const uin
 
 /* Replaces or removes surrogates that are in no pairs, and puts codes in the place of the others. Where some are in no pairs most are, so
  * first all are taken for such. Returns how many are. */
-static __device__ __forceinline__ uint32_t mend_surrogates(Utf8Runs &x, const uint4 *chunk, bool swap, uint32_t around, bool removes,
-                                                           int lane) {
-    const bool open_end = lane == 31 && is_high_surrogate(x.word[1][7] >> 16) && is_low_surrogate(around);
+static __device__ __forceinline__ uint32_t mend_surrogates(Utf8Runs &x, const uint4 *chunk, bool swap, bool removes, int lane) {
+    const bool open_end = lane == 31 && is_high_surrogate(x.word[1][7] >> 16) && is_low_behind(chunk, swap);
     uint32_t before[2], low[2];
-    words_before(before, x, around, lane);
+    words_before(before, x, chunk, swap, lane);
     const uint32_t number = mend_all(x, low, before, removes);
     if (!__any_sync(ALL_LANES, (low[0] | low[1]) != 0 || open_end)) return number;
     const uint32_t right[2] = {__shfl_sync(ALL_LANES, low[0], (lane + 1) % 32), __shfl_sync(ALL_LANES, low[1], (lane + 1) % 32)};
@@ -249,7 +292,8 @@ static __device__ __forceinline__ void measure_up_to_4(unsigned (&length)[2], co
 
 template <bool SOME_EMPTY> static __device__ __forceinline__ void put_up_to_4(unsigned stage, const Utf8Runs &x, int lane) {
     typedef Utf8Appender<SOME_EMPTY> Appender;
-    Appender to[2] = {Appender(stage + x.first), Appender(stage + x.second)};
+    const Utf8Places at = place_runs(stage, x);
+    Appender to[2] = {Appender(at.first), Appender(at.second)};
     const uint32_t one = opaque_one();
 #pragma unroll
     for (int j = 0; j < 8; j++) {
