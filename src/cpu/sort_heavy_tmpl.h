@@ -56,7 +56,7 @@ static uint64_t FN(take)(struct sort_heavy *heavy, KEY *to, const KEY *from, uin
     for (uint32_t k = 0; k < heavy->n; k++) keys[k] = SPLAT(heavy->keys[k]);
     for (; i + TURN * LANES <= n; i += TURN * LANES) end = FN(take_turn)(heavy, keys, end, from + i, TURN, (MASK)-1, false);
     for (; i < n; i += LANES) {
-        const MASK lanes = n - i < LANES ? (MASK)((UINT64_C(1) << (n - i)) - 1) : (MASK)-1;
+        const MASK lanes = (MASK)(n - i < LANES ? (UINT64_C(1) << (n - i)) - 1 : UINT64_MAX);
         end = FN(take_turn)(heavy, keys, end, from + i, 1, lanes, true);
     }
     return (uint64_t)(end - to);
