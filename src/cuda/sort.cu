@@ -131,8 +131,7 @@ static char *cleared_from(const struct sort_job *job) { return job->most_values 
 
 template <typename KEY> static cudaError_t launch_histogram(const struct sort_job *job, const struct cuda_queue *queue) {
     if (!job->only_if) { /* else try_split() has done it */
-        char *begin = cleared_from(job), *end = (char *)(job->header + 1);
-        const cudaError_t error = cudaMemsetAsync(begin, 0, (size_t)(end - begin), (cudaStream_t)queue->stream);
+        const cudaError_t error = launch_clear(queue, cleared_from(job), job->header + 1);
         if (error != cudaSuccess) return error;
     }
     struct sort_job counted = *job;
@@ -201,8 +200,7 @@ static cudaError_t launch_gather(const struct sort_job *job, const struct sort_a
 /* Clears the headers, the histogram, and the sizes of slots: all that the split's kernels must find zeroed. */
 static cudaError_t clear_headers(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
     const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits + (split->slots.area != NULL));
-    char *begin = cleared_from(job), *end = (char *)split->cursor + histogram;
-    return cudaMemsetAsync(begin, 0, (size_t)(end - begin), (cudaStream_t)queue->stream);
+    return launch_clear(queue, cleared_from(job), (char *)split->cursor + histogram);
 }
 
 /* Where the slots are, and what belongs to coarse buckets but does not fit the output. */

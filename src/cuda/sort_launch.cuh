@@ -77,6 +77,20 @@ static cudaError_t launch_next(const struct cuda_queue *queue, void (*kernel)(PA
     return launch_with(queue, queue->overlap ? &overlap : NULL, kernel, nctas, nthreads, shared_nbytes, arguments...);
 }
 
+#define SORT_CLEAR_THREADS 512
+static __global__ void __launch_bounds__(SORT_CLEAR_THREADS) sort_clear(uint32_t *words, uint32_t nwords) {
+    wait_for_predecessor();
+    for (uint32_t i = blockIdx.x * SORT_CLEAR_THREADS + threadIdx.x; i < nwords; i += gridDim.x * SORT_CLEAR_THREADS) words[i] = 0;
+}
+
+/* Clears whole words of device memory. A kernel of the chain is 1 us quicker than a memset, which overlaps with none of its neighbours
+ * (H200, 2026-11-22). */
+static cudaError_t launch_clear(const struct cuda_queue *queue, void *begin, const void *end) {
+    const uint32_t nwords = (uint32_t)(((const char *)end - (const char *)begin) / sizeof(uint32_t));
+    const uint32_t nctas = (nwords + 4 * SORT_CLEAR_THREADS - 1) / (4 * SORT_CLEAR_THREADS), nsms = (uint32_t)queue->nsms;
+    return launch_next(queue, sort_clear, nctas < nsms ? nctas : nsms, SORT_CLEAR_THREADS, 0, (uint32_t *)begin, nwords);
+}
+
 /* All CTAs at once, so that they may wait for one another. */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static cudaError_t launch_resident(const struct cuda_queue *queue, void (*kernel)(PARAMETERS...), uint32_t nctas, uint32_t nthreads,
