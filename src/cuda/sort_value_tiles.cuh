@@ -211,7 +211,7 @@ static __device__ __forceinline__ void look_at_values(const struct split_job &jo
                                                       uint32_t *s_npairs) {
     const uint32_t last = value_numbers<KEY>(job.slots) - 1;
     const looked_values<KEY> counts = {{plan, job.slots.fine_bits, last}, s_counts};
-    const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << (31 - __clz((int)last + 1)));
+    const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << (31 - __clz((int)plan.nnumbers)));
     const float chance = (float)nkeys * (float)nkeys * plan.share / 2;
     if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) job.header->by_value.state = VALUES_FULL;
 }
