@@ -142,6 +142,7 @@ template <typename ITEM> struct found_bucket {
     ITEM least;
     bool keys;      /* not yet images */
     uint32_t ahead; /* items from here to a bucket of about as many that will be next when this one has been sorted; 0: not known */
+    bool again;     /* if there is no room for ranks, and keys repeat, they may be read again */
 };
 
 /* Where a bucket goes in the output is the sum of this over all threads; in a slot, of the sizes of those before it: of other coarse
@@ -182,9 +183,41 @@ template <typename ITEM> struct bucket_desk {
     }
 };
 
+/* May the deep bins of a bucket be sorted, though there is no room for ranks? None is too deep; or items repeat, so that most likely these
+ * have few values: by an item of each thread, is one in so many equal to another one of its warp? All threads call it. */
+template <typename ITEM> static __device__ __forceinline__ bool deep_bins_pay(ITEM item, uint32_t n, uint32_t deepest) {
+    constexpr uint32_t ONE_IN = 128;
+    if (!__syncthreads_or(deepest > DEEP_FEW_ITEMS)) return true;
+    const bool repeats = __popc(__match_any_sync(~0u, item)) > 1;
+    return (uint32_t)__syncthreads_count(repeats && threadIdx.x < n) >= min(blockDim.x, n) / ONE_IN;
+}
+
+/* Puts n items in their bins where there is no room for ranks below them: reads them again, and each takes the last place that is left of
+ * its bin. A call, as it is rarely needed. All threads call it, when all bins have starts; a barrier must follow. */
+template <typename SHAPE, typename ITEM>
+static __device__ __noinline__ void put_in_deep_bins(ITEM *s_slots, const ITEM *src, uint32_t n, uint32_t first_slot, uint32_t *s_bins,
+                                                     ITEM least, uint32_t bits, uint32_t bin_shift) {
+    constexpr int EACH = SHAPE::BINS / SHAPE::THREADS;
+    uint32_t ends[EACH];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const uint32_t bin = i * SHAPE::THREADS + threadIdx.x;
+        ends[i] = bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n;
+    }
+    __syncthreads(); /* all starts are read */
+#pragma unroll
+    for (int i = 0; i < EACH; i++) s_bins[i * SHAPE::THREADS + threadIdx.x] = ends[i];
+    __syncthreads(); /* ends, which will be starts again when all items have their places */
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) {
+        const ITEM item = (ITEM)((src[i] - least) << bits);
+        s_slots[slot_at<ITEM>(first_slot + atomicSub(&s_bins[item >> bin_shift], 1) - 1)] = item;
+    }
+}
+
 /* False: its bins are not for this; it lies as it was, and nothing is written. KEYS: what lies there is keys yet, all of one sign, so that
- * an image is one operation. All threads call it. */
-template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false>
+ * an image is one operation. AGAIN: if there is no room for ranks, items may be read again. All threads call it. */
+template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false, bool AGAIN = false>
 static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
                                                    unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
@@ -217,7 +250,8 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const bool no_room = deepest > 0 && deepest - 1 > bucket.rank_mask(); /* for all ranks: items would overwrite others */
     bool deep = __syncthreads_or(deepest > WINDOW_HALO || no_room);       /* also: all starts */
     constexpr bool EQUAL = sizeof(KEY) == sizeof(ITEM);                   /* items with an index never are */
-    if (deep && __syncthreads_or(no_room || (!EQUAL && deepest > DEEP_FEW_ITEMS))) return false;
+    const bool again = deep && __syncthreads_or(no_room || (!EQUAL && deepest > DEEP_FEW_ITEMS));
+    if (again && !(AGAIN && found.again && deep_bins_pay((ITEM)(items[0] & ~bucket.rank_mask()), n, deepest))) return false;
 
     const uint32_t start = s.start(SHAPE::WARPS);
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
@@ -230,13 +264,18 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
-    put_in_bins(s_slots, items, rows, first, s_bins, bin_shift, [&](int row) { return (uint32_t)(items[row] & bucket.rank_mask()); });
+    if (AGAIN && again)
+        put_in_deep_bins<SHAPE>(s_slots, found.src + found.from, n, first, s_bins, found.bounded ? found.least : (ITEM)0, bucket.bits,
+                                bin_shift);
+    else
+        put_in_bins(s_slots, items, rows, first, s_bins, bin_shift, [&](int row) { return (uint32_t)(items[row] & bucket.rank_mask()); });
     __syncthreads();                            /* all items are in their bins */
     if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
     if (deep) {
         constexpr bool CALL = sizeof(KEY) == 4; /* then uniform keys are up to 6 % quicker; those of 64 bits, 3 % slower */
-        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask())
-                                : sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask());
+        const uint32_t most = AGAIN && again ? REPEATS_MAX_SURE : REPEATS_MAX_ITEMS;
+        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask(), most)
+                                : sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask(), most);
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 

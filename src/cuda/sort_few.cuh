@@ -61,19 +61,30 @@ template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const 
  * many occur once as occur twice; of keys that are spread more, or whose frequencies have a long tail, more. */
 static __device__ __forceinline__ bool are_few_values(int nonce, int ntwice) { return 2 * nonce <= 5 * ntwice + VALUE_SAMPLE / 128; }
 
+/* Of some 1500 values, or fewer? */
+static __device__ __forceinline__ bool are_fewer_values(int nonce, int ntwice) { return 2 * nonce <= 3 * ntwice + VALUE_SAMPLE / 128; }
+
 /* And of some 350 values, or fewer? */
 static __device__ __forceinline__ bool are_very_few_values(int nonce, int ntwice) { return 3 * nonce <= ntwice + VALUE_SAMPLE / 128; }
 
-/* Do the keys look like few values? most: how many that are. s_counts [VALUE_SLOTS]: zero, and will be again. All threads call it. */
-template <typename KEY>
-static __device__ __forceinline__ bool sample_has_few_values(const KEY *keys, uint64_t n, uint32_t most, uint32_t *s_counts) {
-    uint32_t *counter = &s_counts[value_slot((KEY)(sampled_key(keys, n) ^ keys[0]))];
+/* How many keys of a sample, one a thread, occur once, and how many are one of two? s_counts [VALUE_SLOTS]: zero, and will be again. All
+ * threads call it. */
+template <typename KEY> static __device__ __forceinline__ void count_sample(int *nonce, int *ntwice, KEY sampled, uint32_t *s_counts) {
+    uint32_t *counter = &s_counts[value_slot(sampled)];
     atomicAdd(counter, 1);
     __syncthreads(); /* all counts */
     const uint32_t count = *counter;
-    const int nonce = __syncthreads_count(count == 1), ntwice = __syncthreads_count(count == 2); /* each of these by two threads */
+    *nonce = __syncthreads_count(count == 1);
+    *ntwice = __syncthreads_count(count == 2); /* each of these by two threads */
     *counter = 0;
     __syncthreads(); /* zeroes before counts */
+}
+
+/* Do the keys look like few values? most: how many that are. As above. */
+template <typename KEY>
+static __device__ __forceinline__ bool sample_has_few_values(const KEY *keys, uint64_t n, uint32_t most, uint32_t *s_counts) {
+    int nonce, ntwice;
+    count_sample(&nonce, &ntwice, (KEY)(sampled_key(keys, n) ^ keys[0]), s_counts);
     return most > SORT_DIGITS ? are_few_values(nonce, ntwice) : are_very_few_values(nonce, ntwice);
 }
 

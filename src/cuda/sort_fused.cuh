@@ -7,8 +7,8 @@
  *
  * The totals (sort_totals.cuh) say when they are complete, and where each CTA's keys go. All CTAs decide alike, from the same totals,
  * whether the buckets fit; if not, they leave out bits that all keys share (sort_fused_gaps.cuh), or divide the keys of their tiles by a
- * sample (sort_fused_sample.cuh), unless there are too many for that to pay; and if that fails too, they leave the input where it is, and
- * clear what the stable passes, queued behind, must find zeroed.
+ * sample (sort_fused_sample.cuh; if there are many, alone, sort_fused_splitters.cuh); and if that fails too, they leave the input where it
+ * is, and clear what the stable passes, queued behind, must find zeroed.
  *
  * Cost: keys read once and written once; 6 us for 2^20 keys, where clearing, histogram and partition took 19.
  */
@@ -17,6 +17,7 @@
 
 #include "sort_by_value.cuh"
 #include "sort_fused_sample.cuh"
+#include "sort_fused_splitters.cuh"
 
 struct fused_job {
     struct split_job split; /* one partition; tile_items: some rows of FUSED_THREADS */
@@ -84,7 +85,7 @@ static __device__ __noinline__ void say_what_varies(const struct split_job &spli
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
 /* ROWS: at least tile_items / FUSED_THREADS; few leave registers for a CTA that sorts a bucket, so that it can start up early. Dynamic
- * shared memory: a tile of items, and what sort_fused_sample.cuh asks for. */
+ * shared memory: a tile of items, and what further attempts ask for. */
 template <typename KEY, typename ITEM, int ROWS>
 __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 : 1)
     split_fused(const __grid_constant__ struct fused_job job) {
@@ -134,11 +135,14 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in runs, and each run has its place */
     if (blockIdx.x == 0) announce_split(job, s.turn, ndigits, fits, bucket_start, total);
     if (!fits) {
-        if constexpr (ROWS <= sampled_max_rows(sizeof(ITEM), false)) {
-            if (split.n <= sampled_max(sizeof(ITEM), false) && split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
+        if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
+            if (split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
+        } else if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+            typedef struct splitter_shape<KEY, ROWS> SHAPE;
+            if (split_by_splitters<KEY, ROWS, true>(split, job.more, count, s_memory, SHAPE::counts(s_memory, split.tile_items))) return;
         }
         clear_stable(job.stable);
-        if constexpr (sizeof(ITEM) == 8 && ROWS > sampled_max_rows(sizeof(ITEM), false)) {
+        if constexpr (sizeof(ITEM) == 8 && ROWS > SAMPLED_MAX_ROWS) {
             const uint32_t nused = (uint32_t)__syncthreads_count(digit < ndigits && total > 0);
             if (split.seen) say_what_varies<KEY>(split, nused <= ndigits / 2, s_memory);
         }
@@ -215,11 +219,13 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
             if (!sorted && nby_value) sorted = sort_value_bucket<KEY, SHAPE>(job, number, found, s_memory, s_desk);
         }
         if (!sorted) {
+            found.again = nsampled && !job.header->sampled.closed;
             if (nbuckets)
                 find_bounds<SHAPE::THREADS>(job, &found, s_ends);
             else if (job.cell_keys)
                 bound_items(&found, job.bound + number, 0);
-            if (!sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk)) merge_bucket<KEY, ITEM, SHAPE>(job, start, end - start);
+            if (!sort_bucket<KEY, ITEM, SHAPE, false, sizeof(ITEM) == sizeof(KEY)>(job, found, s_memory, s_desk))
+                merge_bucket<KEY, ITEM, SHAPE>(job, start, end - start);
         }
         if (!nbuckets) return;
         if (nsampled && job.header->sampled.end[number] & BUCKET_IS_CLOSED) open_bucket<KEY>(job, number);

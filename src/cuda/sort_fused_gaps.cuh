@@ -22,7 +22,7 @@
 #define CLOSED_MORE_BITS 1          /* than if the top bits were even: they may be less so, and small buckets are put together again */
 #define STRAYS           (1u << 24) /* in a total: a CTA with strays */
 #define STRAY_WARPS      8          /* of the 32 that look at a sample: in that many, at most, are keys that are taken for strays */
-static_assert(STRAYS > sampled_max(4, false) && FUSED_MAX_BITS + CLOSED_MORE_BITS <= PART_BITS,
+static_assert(STRAYS > UINT32_MAX / STRAYS * FUSED_THREADS * fused_max_rows(4, 4) && FUSED_MAX_BITS + CLOSED_MORE_BITS <= PART_BITS,
               "they do not mix, and all parts have numbers");
 
 /* Bits of an item below its image. */

@@ -82,6 +82,7 @@ static __device__ void list_buckets(const struct split_job &split, uint32_t star
     if (last && !done) list->end[number] = (start + total) | (gaps && s.range[t] == 0 ? BUCKET_IS_CLOSED : 0);
     if (t == PARTS - 1) {
         list->nbuckets = number + 1;
+        list->closed = gaps != NULL;
         if (gaps) list->gaps = *gaps;
         split.header->too_big = ALL_FIT;
     }

@@ -191,8 +191,6 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
         if (keys.often) mask <<= 32;
     } else if (split.most_values) {
         if (sorted_are_few([&](uint32_t i) { return s_sample[sample_at(i * SHAPE::PER)]; })) return false; /* they are counted by value */
-        const bool same = SHAPE::PER > 1 && s_sample[sample_at(t * SHAPE::PER)] == s_sample[sample_at(t * SHAPE::PER + 1)];
-        if (__syncthreads_count(same) > SAMPLED_REPEATS && split.n > SAMPLED_REPEATS_MAX) return false;
     }
     make_tree<SHAPE::PER>(s, s_sample, mask);
     __syncthreads(); /* the tree, and zeroes before counts; whoever adds to the totals has read the turn; nobody needs the sample */

@@ -25,6 +25,14 @@ static __device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
     return value;
 }
 
+/* Four neighbours, each by itself. */
+static __device__ __forceinline__ void load_relaxed(uint32_t (&values)[4], const uint32_t *p) {
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
+                 : "l"(p)
+                 : "memory");
+}
+
 static __device__ __forceinline__ void store_relaxed(uint32_t *p, uint32_t value) {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
 }

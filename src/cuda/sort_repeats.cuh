@@ -12,10 +12,11 @@
 #include "sort_sample.cuh"
 #include "sort_window.cuh"
 
-#define REPEATS_MAX_VALUES 8   /* of a bin, */
-#define REPEATS_MAX_ITEMS  512 /* unless there is one */
-#define DEEP_FEW_ITEMS     32  /* so many are sorted whatever they are, */
-#define DEEP_FEW_BINS      4   /* in so many bins of a warp: if more were, merging the bucket would be quicker */
+#define REPEATS_MAX_VALUES 8    /* of a bin, */
+#define REPEATS_MAX_ITEMS  512  /* unless there is one; */
+#define REPEATS_MAX_SURE   2048 /* the same where it is known that keys repeat */
+#define DEEP_FEW_ITEMS     32   /* so many are sorted whatever they are, */
+#define DEEP_FEW_BINS      4    /* in so many bins of a warp: if more were, merging the bucket would be quicker */
 
 /* The least value of a warp's, in every lane. */
 static __device__ __forceinline__ uint32_t least_of_warp(uint32_t value) {
@@ -48,14 +49,15 @@ static __device__ __forceinline__ T find_least(const T *s_slots, uint32_t start,
     return found;
 }
 
-/* Sorts a bin; false if there are too many distinct items. A warp calls it. */
-template <typename T> static __device__ __forceinline__ bool sort_repeats(T *s_slots, uint32_t start, uint32_t n, T rank_mask) {
+/* Sorts a bin; false if there are too many distinct items, or more than one and more than so many in all. A warp calls it. */
+template <typename T>
+static __device__ __forceinline__ bool sort_repeats(T *s_slots, uint32_t start, uint32_t n, T rank_mask, uint32_t most) {
     const uint32_t lane = threadIdx.x % 32;
     T from = 0, my_value = 0;
     uint32_t my_end = 0, before = 0; /* lane i knows value i, and where it ends */
     for (uint32_t value = 0; before < n; value++) {
         uint32_t count;
-        if (value == REPEATS_MAX_VALUES || (value == 1 && n > REPEATS_MAX_ITEMS)) return false;
+        if (value == REPEATS_MAX_VALUES || (value == 1 && n > most)) return false;
         const T least = find_least(s_slots, start, n, rank_mask, from, &count);
         before += count;
         if (lane == value) my_end = before;
@@ -85,7 +87,8 @@ template <typename T> static __device__ __forceinline__ void sort_few_items(T *s
 /* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. EQUAL: items
  * may be. Neighbouring bins are of different warps, since deep ones may lie together; of a warp's 32 at a time each is in another bank. */
 template <typename SHAPE, bool EQUAL, typename T>
-static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
+static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask,
+                                                          uint32_t most = REPEATS_MAX_ITEMS) {
     constexpr uint32_t WARPS = SHAPE::WARPS;
     const uint32_t lane_bins = threadIdx.x % 32 * WARPS, mine = lane_bins + (threadIdx.x / 32 + lane_bins / 32) % WARPS;
     uint32_t nfew = 0;
@@ -95,7 +98,7 @@ static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t f
         for (; deep; deep &= deep - 1) {
             const int lane = __ffs((int)deep) - 1;
             const uint32_t bin_start = first + __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);
-            if (EQUAL && sort_repeats(s_slots, bin_start, bin_count, rank_mask)) continue;
+            if (EQUAL && sort_repeats(s_slots, bin_start, bin_count, rank_mask, most)) continue;
             if (bin_count > DEEP_FEW_ITEMS || (EQUAL && ++nfew > DEEP_FEW_BINS)) return false;
             sort_few_items(s_slots, bin_start, bin_count);
         }
@@ -105,8 +108,9 @@ static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t f
 
 /* The same, as a call: kernels that hardly ever run it are slower or quicker for having it among their code. */
 template <typename SHAPE, bool EQUAL, typename T>
-static __device__ __noinline__ bool call_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask) {
-    return sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, rank_mask);
+static __device__ __noinline__ bool call_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask,
+                                                       uint32_t most) {
+    return sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, rank_mask, most);
 }
 
 #endif

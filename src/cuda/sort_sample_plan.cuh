@@ -51,16 +51,24 @@ template <typename KEY> static __device__ __forceinline__ uint32_t *rows_of_grou
 
 /* ---- the sample -------------------------------------------------------------------------------------------------------------- */
 
-/* Are stable passes quicker, going by a sample? Only a few digits vary; or between the bits that do are some that do not, which passes
- * leave out, and which would leave most bins of a bucket empty. All threads of all CTAs call it, and agree. */
-template <typename KEY> static __device__ __forceinline__ bool are_for_passes(const struct split_job &job, uint64_t (&s_seen)[32]) {
+/* Are there so few bits that vary, going by a sample, that passes over these are quicker? *gaps: between them are some that do not, which
+ * passes can leave out, and which would leave most bins of a bucket empty. All threads of all CTAs call it, and agree. */
+template <typename KEY>
+static __device__ __forceinline__ bool few_bits_vary(bool *gaps, const struct split_job &job, uint64_t (&s_seen)[32]) {
     const key_order<KEY> order(job);
     const KEY *keys = (const KEY *)job.in;
     const uint64_t varying = or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
     __syncthreads(); /* nobody needs the desk any more */
     const uint32_t span = 64 - (uint32_t)__clzll((long long)varying) - ((uint32_t)__ffsll((long long)varying) - 1);
-    const bool gaps = span > count_bits(varying) + DRAWN_GAPS, closed = job.seen && gaps && look_for_gaps<KEY>(job, s_seen);
-    return closed || count_bits(varying) <= DRAWN_FEW_BITS(sizeof(KEY) * 8);
+    *gaps = span > count_bits(varying) + DRAWN_GAPS && digits_saved(varying) > 0;
+    return count_bits(varying) <= DRAWN_FEW_BITS(sizeof(KEY) * 8);
+}
+
+/* Are stable passes quicker? Only a few digits vary; or there are gaps, which passes leave out. */
+template <typename KEY> static __device__ __forceinline__ bool are_for_passes(const struct split_job &job, uint64_t (&s_seen)[32]) {
+    bool gaps;
+    const bool few = few_bits_vary<KEY>(&gaps, job, s_seen);
+    return (job.seen && gaps && look_for_gaps<KEY>(job, s_seen)) || few;
 }
 
 /* Shared memory: keys of a group, sorted; keys of a chunk that are between them and the key before. */

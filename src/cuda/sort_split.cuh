@@ -32,11 +32,12 @@
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
-/* Device memory: the buckets that sort_fused_sample.cuh has made; 0: it has made none. */
+/* Device memory: the buckets that sort_fused_sample.cuh or sort_fused_splitters.cuh has made; 0: they have made none. */
 #define BUCKET_IS_CLOSED (1u << 31) /* beside its end: its images are closed up (sort_fused_gaps.cuh), as `gaps` says */
 struct sampled_buckets {
     uint32_t nbuckets;
-    uint32_t start[FUSED_THREADS], end[FUSED_THREADS];
+    bool closed; /* they are by the bits that vary */
+    uint32_t start[SPLITTER_BUCKETS], end[SPLITTER_BUCKETS];
     __align__(16) struct bit_gaps gaps;
 };
 
@@ -58,8 +59,10 @@ struct split_header {
     uint32_t coarse_cursor[SORT_DIGITS];              /* where the next key of each coarse bucket goes */
     uint32_t coarse_tile[SORT_DIGITS + 1];            /* tiles of the second partition before each coarse bucket */
     struct cell_plan cells;
-    struct sampled_buckets sampled;
-    struct sample_slots sample_slots;
+    union {
+        struct sampled_buckets sampled; /* of a split in one launch; else */
+        struct sample_slots sample_slots;
+    };
 };
 
 /* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since a sample says that some bucket is too big for a

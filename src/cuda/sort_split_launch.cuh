@@ -82,9 +82,8 @@ static uint32_t fused_rows(const struct cuda_queue *queue, uint64_t n) {
 template <typename KEY>
 static bool looks_for_gaps(const struct split_job *split, const struct cuda_queue *queue, const struct sort_args *args, bool alone) {
     if (queue->nsms > SORT_HISTOGRAM_THREADS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
-    if (!split->fused) return alone || split->n > sampled_max(sizeof(uint64_t), false);
-    return (sizeof(KEY) == 8 || !alone) && !split->cell_keys &&
-           fused_rows(queue, split->n) > (uint32_t)sampled_max_rows(sizeof(uint64_t), false);
+    if (!split->fused) return alone || split->n > GAPS_VALUES_MIN;
+    return (sizeof(KEY) == 8 || !alone) && !split->cell_keys && fused_rows(queue, split->n) > SAMPLED_MAX_ROWS;
 }
 
 /* Do the keys fit the multiprocessors, and may CTAs wait for one another? */
@@ -348,9 +347,11 @@ static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_
     fused_totals *totals = (fused_totals *)((char *)queue->control + CUDA_CONTROL_FUSED);
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
     struct skewed_totals *more = (struct skewed_totals *)((char *)queue->control + CUDA_CONTROL_SKEWED);
-    const bool floats = split->cell_keys > 0;
-    const bool sampled = split->n <= sampled_max(sizeof(ITEM), floats) && ROWS <= sampled_max_rows(sizeof(ITEM), floats);
-    const uint32_t shared = sampled ? sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items) : tile;
+    uint32_t shared = tile;
+    if (ROWS <= SAMPLED_MAX_ROWS)
+        shared = sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items);
+    else if (sizeof(ITEM) == sizeof(KEY))
+        shared = splitter_shape<KEY, ROWS>::shared_nbytes(split->tile_items, split->cell_keys > 0);
     if (split->cell_keys) {
         const struct fused_cells_job job = {*split, of_cells, more, stable};
         return launch_resident(queue, split_fused_cells<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, shared, job);

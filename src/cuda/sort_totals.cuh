@@ -36,10 +36,15 @@ template <uint32_t N> struct two_sets_of_totals {
 typedef struct two_sets_of_totals<FUSED_DIGITS> fused_totals;
 typedef struct two_sets_of_totals<2 * FUSED_THREADS> cell_totals;
 
-/* Of what does not fit that way: by the bits that vary (sort_fused_gaps.cuh), and by a sample. */
+/* By cells, then by buckets, and how many CTAs have arrived where all wait, three times (sort_fused_splitters.cuh). */
+#define SPLITTER_MEET (SPLITTER_CELLS + SPLITTER_BUCKETS)
+typedef struct two_sets_of_totals<SPLITTER_MEET + 3 * 8> splitter_totals;
+
+/* Of what does not fit that way: by the bits that vary (sort_fused_gaps.cuh), and by samples. */
 struct skewed_totals {
     struct two_sets_of_totals<FUSED_THREADS> closed;
     cell_totals sampled;
+    splitter_totals drawn;
 };
 
 static_assert(sizeof(fused_totals) <= CUDA_CONTROL_FUSED_NBYTES && sizeof(cell_totals) <= CUDA_CONTROL_CELLS_NBYTES &&

@@ -97,18 +97,15 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
     return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
 }
 
-/* Up to so many keys, if they are skewed, are split by a sample (sort_fused_sample.cuh), in launches with so many rows at most; floats
- * need more shared memory for what comes before. Of more the stable passes are quicker. */
-static constexpr __host__ __device__ uint32_t sampled_max(size_t item_nbytes, bool floats) {
-    return item_nbytes == 8 ? 1u << 20 : floats ? 1u << 21 : 1u << 22;
-}
-static constexpr __host__ __device__ int sampled_max_rows(size_t item_nbytes, bool floats) {
-/* Of more keys alone than that, if so many pairs of 1,024 neighbours in a sorted sample are equal, some frequent value is most likely
- * missed. */
-#define SAMPLED_REPEATS_MAX (1u << 21)
-#define SAMPLED_REPEATS     64
-    return item_nbytes == 8 ? 8 : floats ? 16 : 32;
-}
+/* Skewed keys are divided by a sample (sort_fused_sample.cuh) in launches with so many rows at most; in those with more, of keys alone, by
+ * a larger one (sort_fused_splitters.cuh): so many levels of a tree of splitters, and as many buckets, at most. */
+#define SAMPLED_MAX_ROWS 8
+#define SPLITTER_LEVELS  12
+#define SPLITTER_CELLS   (1u << SPLITTER_LEVELS)
+#define SPLITTER_BUCKETS 1536u
+
+/* Of more keys with something beside them that do not fit the multiprocessors, it is worth while to ask which bits vary. */
+#define GAPS_VALUES_MIN (1u << 20)
 
 /* Of more keys with something beside them, stable passes are quicker if there are only two digits to sort by, or some thousand values. */
 #define PASSES_PAY_MIN (1u << 18)
