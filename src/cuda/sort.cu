@@ -135,13 +135,11 @@ template <typename KEY> static cudaError_t launch_histogram(const struct sort_jo
         const cudaError_t error = launch_clear(queue, cleared_from(job), job->header + 1);
         if (error != cudaSuccess) return error;
     }
-    struct sort_job counted = *job;
-    const uint32_t counters = SORT_DIGITS * (uint32_t)min_u64(job->npasses, sizeof(KEY));
-    counted.histogram_copies = counter_copies(queue, job->n, counters);
     const uint64_t per_cta = SORT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    const uint32_t shared = max_u32(counters * counted.histogram_copies * 4, job->most_values ? value_table_nbytes(sizeof(KEY)) : 0);
-    return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, shared, counted);
+    const uint32_t counters = counters_of<KEY>(job) * job->histogram_copies * (uint32_t)sizeof(uint32_t);
+    const uint32_t shared = max_u32(counters, job->most_values ? value_table_nbytes(sizeof(KEY)) : 0);
+    return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, shared, *job);
 }
 
 template <typename KEY, int WORD> static cudaError_t launch_passes(const struct sort_job *job, const struct cuda_queue *queue) {
@@ -246,8 +244,9 @@ template <typename KEY, typename ITEM> static bool has_value_slots(const struct 
 }
 
 template <typename KEY, typename ITEM>
-static cudaError_t launch_split_of(const struct sort_job *job, struct split_job *split, const struct sort_scratch *layout, char *scratch,
-                                   const struct cuda_queue *queue, const struct sort_args *args) {
+static cudaError_t launch_split_of(const struct sort_job *job, struct sort_job passes, struct split_job *split,
+                                   const struct sort_scratch *layout, char *scratch, const struct cuda_queue *queue,
+                                   const struct sort_args *args) {
     constexpr int FIRST_ROWS = partition_shape<ITEM, true>::ROWS, ROWS = partition_shape<ITEM, false>::ROWS;
     split->first_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, FIRST_ROWS);
     split->tile_items = SPLIT_THREADS * rows_at_once(queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, ROWS);
@@ -256,6 +255,7 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     } else if (split->n >= SPLIT_TWO_MIN) {
         split->deep = deep_lists_at(&layout->deep, scratch, split);
         split->levels_first = split->n >= levels_first_min(sizeof(KEY));
+        passes.header = NULL; /* it is not known before they are counted whether keys are left to these */
     }
     if (split->fused) return launch_fused<KEY, ITEM>(split, job->header, queue);
     if (split->slots.items || split->slots.float_items) place_slots<ITEM>(split, scratch + layout->slots);
@@ -263,14 +263,14 @@ static cudaError_t launch_split_of(const struct sort_job *job, struct split_job 
     if (has_value_slots<KEY, ITEM>(args)) split->value_area = scratch + layout->slots;
     split->second = split->value_nbytes == 4 ? NULL : job->drop_keys ? split->values_out : split->out;
     const cudaError_t error = clear_headers(job, split, queue);
-    return error == cudaSuccess ? launch_split<KEY, ITEM>(split, queue) : error;
+    return error == cudaSuccess ? launch_split<KEY, ITEM>(split, &passes, queue) : error;
 }
 
 /* Queues a stable split, and before it an attempt by slots, if that is for this sort. Values of 16 bytes move once, to where they would be
  * copied if they were sorted in place; the keys go with them to where the values will be. */
 template <typename KEY>
-static cudaError_t launch_stable_of(struct sort_job *job, struct split_job *split, const struct cuda_queue *queue,
-                                    const struct sort_args *args, char *area, uint32_t word) {
+static cudaError_t launch_stable_of(struct sort_job *job, const struct sort_job *passes, struct split_job *split,
+                                    const struct cuda_queue *queue, const struct sort_args *args, char *area, uint32_t word) {
     struct split_job slots = *split;
     const bool in_slots = sizeof(KEY) == 4 && choose_pair_slots(&slots, args, job);
     if (in_slots) split->slots.area = slots.slots.area = area;
@@ -279,7 +279,7 @@ static cudaError_t launch_stable_of(struct sort_job *job, struct split_job *spli
     if (error != cudaSuccess) return error;
     if (args->value_nbytes != 16 || args->values_in == args->values_out || common_unit(args->values_in, args->values_out, 16) != 16 ||
         !is_gathered(args))
-        return launch_stable<KEY>(job, job, split, queue, word);
+        return launch_stable<KEY>(job, job, split, passes, queue, word);
     job->values_moved = job->keys_tmp;
     struct sort_job first = *job, second = *job;
     first.values_in = args->values_in;
@@ -288,13 +288,14 @@ static cudaError_t launch_stable_of(struct sort_job *job, struct split_job *spli
     first.keys_tmp = second.keys_tmp = args->values_out;
     second.values_tmp = NULL; /* indices */
     set_tiles(&first, rows_for(queue, job->n, max_rows(queue, sizeof(KEY), 16)), sizeof(KEY));
-    return launch_stable<KEY>(&first, &second, split, queue, 16);
+    return launch_stable<KEY>(&first, &second, split, passes, queue, 16);
 }
 
-/* Queues the split, if there is one for this sort; the stable passes that follow then run only if it has given up. */
+/* Queues the split, if there is one for this sort; the stable passes that follow, or rounds, then run only if it has given up. passes: what
+ * these are planned by, without a header if there are none. */
 template <typename KEY>
-static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args,
-                             const struct sort_scratch *layout, char *scratch, uint32_t word) {
+static cudaError_t try_split(struct sort_job *job, const struct sort_job *passes, const struct cuda_queue *queue,
+                             const struct sort_args *args, const struct sort_scratch *layout, char *scratch, uint32_t word) {
     typedef typename indexed_item<KEY>::type INDEXED;
     struct split_job split = {};
     split.in = job->keys_in;
@@ -312,9 +313,9 @@ static cudaError_t try_split(struct sort_job *job, const struct cuda_queue *queu
         if (!alone && !indexed && !choose_stable<KEY>(&split, queue, args, job)) return cudaSuccess;
         job->only_if = &split.header->too_big;
         if (looks_for_gaps<KEY>(&split, queue, args, alone)) job->seen = split.seen = &split.header->seen;
-        if (alone) return launch_split_of<KEY, KEY>(job, &split, layout, scratch, queue, args);
-        if (indexed) return launch_split_of<KEY, INDEXED>(job, &split, layout, scratch, queue, args);
-        return launch_stable_of<KEY>(job, &split, queue, args, scratch + layout->slots, word);
+        if (alone) return launch_split_of<KEY, KEY>(job, *passes, &split, layout, scratch, queue, args);
+        if (indexed) return launch_split_of<KEY, INDEXED>(job, *passes, &split, layout, scratch, queue, args);
+        return launch_stable_of<KEY>(job, passes, &split, queue, args, scratch + layout->slots, word);
     }
     return cudaSuccess;
 }
@@ -359,11 +360,15 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     const uint32_t most_rows = max_rows(queue, sizeof(KEY), word);
     set_tiles(&job, rows_for(queue, args->n, most_rows), sizeof(KEY));
     job.most_values = few_values<KEY>(queue, args);
+    job.histogram_copies = counter_copies(queue, job.n, counters_of<KEY>(&job));
+    struct sort_job passes = job;
+    set_tiles(&passes, rows_of_passes(queue, args->n, most_rows), sizeof(KEY));
 
     const bool rounds = fits_rounds(queue, args, sizeof(KEY), word);
+    if (rounds) passes.header = NULL;
     cudaError_t error = cudaSuccess;
-    if (!rounds || !is_by_few_rounds(args, sizeof(KEY))) error = try_split<KEY>(&job, queue, args, &layout, (char *)scratch, word);
-    set_tiles(&job, rows_of_passes(queue, args->n, most_rows), sizeof(KEY));
+    if (!rounds || !is_by_few_rounds(args, sizeof(KEY))) error = try_split<KEY>(&job, &passes, queue, args, &layout, (char *)scratch, word);
+    set_tiles(&job, passes.rows, sizeof(KEY));
     if (error == cudaSuccess) {
         error = rounds && !job.most_values ? launch_rounds<KEY>(&job, args, queue, word) : launch_onesweep<KEY>(&job, queue, word);
     }

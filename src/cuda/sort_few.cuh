@@ -51,10 +51,11 @@ static __device__ __forceinline__ uint32_t value_slot(uint64_t value) {
     return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - VALUE_SLOT_BITS));
 }
 
-/* A sample: of each thread a key, the same in each CTA; not at equal distances, since keys may lie in some such order. */
+/* A sample: of each thread a key, the same in each CTA; any of the thread's part of all, since keys may lie in some order by equal
+ * distances. */
 template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const KEY *keys, uint64_t n) {
-    const uint32_t random = (threadIdx.x + 1) * 0x9e3779b9u >> 16; /* Knuth's multiplicative hash */
-    return keys[((uint64_t)threadIdx.x << 16 | random) * n / ((uint64_t)VALUE_SAMPLE << 16)];
+    const uint32_t random = (threadIdx.x + 1) * 0x9e3779b9u; /* Knuth's multiplicative hash */
+    return keys[threadIdx.x * n / VALUE_SAMPLE + (random * (n / VALUE_SAMPLE) >> 32)];
 }
 
 /* Are keys of some 3000 values, or fewer, if so many of a sample occur once, and so many are one of two? Of so many values five times as

@@ -66,22 +66,27 @@ template <typename KEY> struct varying_bits {
     }
 };
 
-/* Which bits vary, of keys that are left to the passes? Nobody looks if a sample says that it would not save a pass, or that there are so
- * few values that they are counted; where keys may be split further, it must halve the passes, and where they are opened by one more, save
- * two. All threads of all CTAs call it. JOB: a split_job. */
-template <typename KEY, typename JOB> static __device__ __forceinline__ bool look_for_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
-    const KEY *keys = (const KEY *)job.in;
+/* Does a sample say that a pass can be saved, and that there are not so few values that they are counted? Where keys may be split further,
+ * it must halve the passes, and where they are opened by one more, save two. All threads call it. JOB: a split_job. */
+template <typename KEY, typename JOB> static __device__ __forceinline__ bool sample_has_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
     const struct key_order<KEY> order(job);
-    const KEY first = order.image(keys[0]);
-    const uint64_t share = threadIdx.x * (uint64_t)job.n / VALUE_SAMPLE; /* and of it any: keys in step with it seem to share low bits */
-    KEY varying = order.image(keys[share + __umulhi(threadIdx.x * 0x9e3779b1u, (uint32_t)(job.n / VALUE_SAMPLE))]) ^ first;
-    const uint64_t sampled = or_of_threads(varying, s_seen);
-    const bool few = count_bits(sampled) < 32 && 1u << count_bits(sampled) <= job.most_values;
-    const bool pays = !few && digits_saved(sampled) >= (job.levels_first ? closed_digits(sampled) : job.least_saved);
+    const KEY *keys = (const KEY *)job.in;
+    const uint64_t varying = or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
+    const bool few = count_bits(varying) < 32 && 1u << count_bits(varying) <= job.most_values;
+    return !few && digits_saved(varying) >= (job.levels_first ? closed_digits(varying) : job.least_saved);
+}
+
+/* Which bits vary, of keys that are left to the passes? Nobody looks if the sample says that it would not pay. All threads of all CTAs call
+ * it. */
+template <typename KEY, typename JOB> static __device__ __forceinline__ bool look_for_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
+    const struct key_order<KEY> order(job);
+    const KEY *keys = (const KEY *)job.in;
+    const bool pays = sample_has_gaps<KEY>(job, s_seen);
     if (threadIdx.x == 0 && blockIdx.x == 0) job.seen->nctas = pays ? gridDim.x : 0;
     if (!pays) return false;
     __syncthreads(); /* all know what the sample has seen */
-    read_keys(keys, job.n, varying_bits<KEY>{order, first, varying});
+    KEY varying = 0;
+    read_keys(keys, job.n, varying_bits<KEY>{order, order.image(keys[0]), varying});
     const uint64_t seen = or_of_threads(varying, s_seen);
     if (threadIdx.x == 0) job.seen->of_cta[blockIdx.x] = seen;
     return true;

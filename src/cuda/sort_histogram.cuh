@@ -16,6 +16,7 @@
  * them; a last pass opens them.
  *
  * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass.
+ * A split that knows from a sample that it is not for the keys does all this at once, unless more must be known of them (sort_split.cuh).
  * Cost: the keys read once.  Source: Adinets and Merrill, Onesweep, 2022, section 4.1 */
 #ifndef UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
 #define UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
@@ -156,7 +157,49 @@ template <typename KEY> static __device__ __forceinline__ bool find_gaps(const s
     return true;
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+/* ---- the kernels -------------------------------------------------------------------------------------------------------------- */
+
+/* The first live pass looks at states[0]; every other launch's are cleared by the one before it. */
+static __device__ __forceinline__ void clear_first_states(const struct sort_job &job) {
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (uint64_t)job.state_rows * SORT_DIGITS;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        job.states[0][i] = 0;
+    }
+}
+
+/* Is this the CTA that is done last? Then it sees what the others have counted. ndone: of CTAs. All threads of all CTAs call it. */
+static __device__ __forceinline__ bool is_done_last(uint32_t *ndone) {
+    __shared__ bool s_last;
+    __threadfence(); /* this thread's counts before the CTA is counted as done */
+    __syncthreads();
+    if (threadIdx.x == 0) s_last = atomicAdd(ndone, 1) == gridDim.x - 1;
+    __syncthreads();             /* s_last */
+    if (s_last) __threadfence(); /* having seen the others done, see their counts */
+    return s_last;
+}
+
+/* Which passes must sort: a bit for each. All threads call it. */
+static __device__ __forceinline__ uint32_t scan_all_histograms(const struct sort_job &job, uint64_t *s_sums) {
+    __shared__ uint32_t s_live;
+    if (threadIdx.x == 0) s_live = 0;
+    __syncthreads(); /* zero before bits */
+    for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
+    return s_live;
+}
+
+/* All that is to be done for keys that are not closed up, and not counted by value: by the kernel that finds out that they are left to the
+ * passes, and has as many threads as the one below. All threads of all CTAs call it; true for the CTA that is done last. s_counts: the
+ * counters. */
+template <typename KEY> static __device__ __forceinline__ bool count_and_plan(const struct sort_job &job, uint32_t *s_counts) {
+    __shared__ uint64_t s_sums[SORT_HISTOGRAM_THREADS / 32];
+    clear_first_states(job);
+    __syncthreads(); /* nobody needs the shared memory any more */
+    count_digits(job, job, key_order<KEY>(job), s_counts, (KEY *)NULL);
+    if (!is_done_last(&job.header->histograms_done)) return false;
+    const uint32_t live = scan_all_histograms(job, s_sums);
+    if (threadIdx.x == 0) write_plan(job, job, live, false);
+    return true;
+}
 
 /* Dynamic shared memory: the counters; or a table of values. */
 template <typename KEY>
@@ -164,17 +207,10 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint64_t s_sums[SORT_HISTOGRAM_THREADS / 32];
     __shared__ struct value_desk s_values;
-    __shared__ uint32_t s_live;
-    __shared__ bool s_last;
     wait_for_predecessor();
-    if (!is_for_passes(job)) return;
+    if (!is_for_passes(job) || (job.only_if && *job.only_if == PASSES_PLANNED)) return;
     const bool perhaps_few = job.most_values && (!job.only_if || *job.only_if == PERHAPS_FEW);
-    if (threadIdx.x == 0) s_live = 0;
-    /* the first live pass looks at states[0]; every other launch's are cleared by the one before it */
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (uint64_t)job.state_rows * SORT_DIGITS;
-         i += (uint64_t)gridDim.x * blockDim.x) {
-        job.states[0][i] = 0;
-    }
+    clear_first_states(job);
     bool counted = false, tried = false, closed = false;
     KEY *closed_keys = NULL;
     __shared__ struct bit_gaps s_gaps;
@@ -187,22 +223,16 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
         if (closed) count_digits(job, s_gaps, order, (uint32_t *)s_memory, closed_keys);
     }
     if (!counted && !closed) count_digits(job, job, key_order<KEY>(job), (uint32_t *)s_memory, (KEY *)NULL);
-    __threadfence(); /* this thread's counts before the CTA is counted as done */
-    __syncthreads();
-    if (threadIdx.x == 0) s_last = atomicAdd(&job.header->histograms_done, 1) == gridDim.x - 1;
-    __syncthreads(); /* s_last */
-    if (!s_last) return;
-
-    __threadfence(); /* having seen the others done, see their counts */
+    if (!is_done_last(&job.header->histograms_done)) return;
     if constexpr (sizeof(KEY) >= 4) {
         if (tried && plan_values<KEY>(job, s_memory, s_values, s_sums)) return; /* all CTAs have tried, or none has */
     }
-    for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
+    const uint32_t live = scan_all_histograms(job, s_sums);
     if (threadIdx.x > 0) return;
     if (closed)
-        write_plan(job, s_gaps, s_live, closed_keys != NULL);
+        write_plan(job, s_gaps, live, closed_keys != NULL);
     else
-        write_plan(job, job, s_live, false);
+        write_plan(job, job, live, false);
 }
 
 #endif

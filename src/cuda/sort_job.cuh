@@ -57,9 +57,10 @@ struct sort_header {
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
-/* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it, or what these do if there are few
- * values; some, or all that there is, are split further; or they are there already, and have not been counted before (sort_slots.cuh). */
-enum split_fit { ALL_FIT, NOT_SPLIT, PERHAPS_FEW, SOME_TOO_BIG, ALL_TOO_BIG, IN_SLOTS };
+/* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it, whose digits may have been counted,
+ * or what these do if there are few values; some, or all that there is, are split further; or they are there already, and have not been
+ * counted before (sort_slots.cuh). */
+enum split_fit { ALL_FIT, NOT_SPLIT, PASSES_PLANNED, PERHAPS_FEW, SOME_TOO_BIG, ALL_TOO_BIG, IN_SLOTS };
 
 /* Device memory: the bits in which images differ from the first one, as seen by each CTA of a kernel that has left a sort to the passes. */
 struct seen_bits {
@@ -106,7 +107,7 @@ static inline uint32_t max_u32(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Are stable passes to do it? */
 static __device__ __forceinline__ bool is_for_passes(const struct sort_job &job) {
-    return !job.only_if || *job.only_if == NOT_SPLIT || *job.only_if == PERHAPS_FEW;
+    return !job.only_if || (*job.only_if >= NOT_SPLIT && *job.only_if <= PERHAPS_FEW);
 }
 
 static __device__ __forceinline__ const void *buffer_at(uint32_t which, const void *in, const void *out, const void *tmp) {

@@ -45,6 +45,11 @@ static uint32_t rows_of_passes(const struct cuda_queue *queue, uint64_t n, uint3
     return rounds == SORT_FULL_ROUNDS && 4 * rows >= 3 * rows_limit ? rows : rows_for(queue, n, rows_limit);
 }
 
+/* Counters of all passes' digits, without copies. */
+template <typename KEY> static uint32_t counters_of(const struct sort_job *job) {
+    return SORT_DIGITS * (uint32_t)min_u64(job->npasses, sizeof(KEY));
+}
+
 /* Dynamic shared memory for a tile: first the counters are there, then the keys and words. */
 template <typename KEY, int WORD> static uint32_t tile_nbytes(const struct sort_job *job) {
     const uint32_t counters = SORT_THREADS / SORT_TEAM * TEAM_WORDS * sizeof(uint32_t);

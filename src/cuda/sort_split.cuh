@@ -28,7 +28,7 @@
 
 #include "sort_deep.cuh"
 #include "sort_digits.cuh"
-#include "sort_gaps.cuh"
+#include "sort_histogram.cuh"
 
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
@@ -332,13 +332,13 @@ static __device__ __forceinline__ enum split_fit judge_fit(const struct split_jo
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
-/* Dynamic shared memory: half a word a bucket and copy, and VALUE_SLOTS words at least. */
+/* passes: whose digits are counted at once if the sample leaves keys to them; without a header: not here. Dynamic shared memory: counters
+ * for these, half a word a bucket and copy, and VALUE_SLOTS words at least. */
 template <typename KEY, typename DIGITS>
-__global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(const __grid_constant__ struct split_job job) {
+__global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
+    split_histogram(const __grid_constant__ struct split_job job, const __grid_constant__ struct sort_job passes) {
     extern __shared__ __align__(16) uint32_t s_words[];
-    __shared__ uint32_t s_sums[32];
-    __shared__ bool s_last;
-    __shared__ uint32_t s_stop, s_npairs;
+    __shared__ uint32_t s_sums[32], s_stop, s_npairs;
     __shared__ uint64_t s_seen[32];
     __shared__ struct bucket_news s_news;
     __shared__ KEY s_keys[SPLIT_HISTOGRAM_THREADS / 32];
@@ -366,11 +366,14 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
     const bool in_vain = few || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
-    if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
     const bool gaps = skewed && !few && job.seen && look_for_gaps<KEY>(job, s_seen);
+    if (skewed && !few && !gaps && passes.header) {
+        if (count_and_plan<KEY>(passes, s_words) && threadIdx.x == 0) job.header->too_big = PASSES_PLANNED;
+        return;
+    }
+    if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
-
     for (uint32_t k = threadIdx.x; k < nbuckets / 2; k += blockDim.x) {
         const uint32_t i = (k + blockIdx.x * (nbuckets / 2 / gridDim.x)) & (nbuckets / 2 - 1); /* CTAs begin in different places */
         uint32_t low = 0, high = 0;
@@ -381,13 +384,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1) split_histogram(co
         }
         if (low | high) atomicAdd((unsigned long long *)&job.cursor[2 * i], (uint64_t)high << 32 | low); /* both at once */
     }
-    __threadfence(); /* this thread's counts before the CTA is counted as done */
-    __syncthreads();
-    if (threadIdx.x == 0) s_last = atomicAdd(&job.header->ctas_done, 1) == gridDim.x - 1;
-    __syncthreads(); /* s_last */
-    if (!s_last) return;
-
-    __threadfence(); /* having seen the others done, see their counts */
+    if (!is_done_last(&job.header->ctas_done)) return;
     const bool none = __ldcg(&job.header->too_big) == NOT_SPLIT;
     if (!none) {
         scan_buckets(job, nbuckets, s_sums, s_news);

@@ -54,15 +54,17 @@ template <typename KEY> static cudaError_t launch_levels(const struct split_job 
 }
 
 template <typename KEY, typename DIGITS>
-static cudaError_t launch_split_histogram(const struct split_job *job, const struct cuda_queue *queue) {
+static cudaError_t launch_split_histogram(const struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
     const uint32_t nwords = 1u << (job->coarse_bits + job->fine_bits - 1);
     struct split_job counted = *job;
     counted.copies = counter_copies(queue, job->n, nwords);
     counted.uneven_limit = job->values_out && !job->cell_keys ? nwords / SPLIT_UNEVEN_PART : UINT32_MAX;
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
-    const uint32_t shared = max_u32(nwords * counted.copies, VALUE_SLOTS) * sizeof(uint32_t);
-    return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, shared, counted);
+    const uint32_t words =
+        max_u32(max_u32(nwords * counted.copies, VALUE_SLOTS), passes->header ? passes->histogram_copies * counters_of<KEY>(passes) : 0);
+    return launch_next(queue, split_histogram<KEY, DIGITS>, nctas, SPLIT_HISTOGRAM_THREADS, words * (uint32_t)sizeof(uint32_t), counted,
+                       *passes);
 }
 
 /* How many pairs of a sample's keys may share a bucket, on average, if no bucket is too big? And twice that and some, since a sample is
@@ -300,8 +302,8 @@ template <typename KEY, typename ITEM> static cudaError_t launch_all_buckets(con
 }
 
 template <typename KEY, typename ITEM, typename DIGITS>
-static cudaError_t launch_split_by(const struct split_job *job, const struct cuda_queue *queue) {
-    cudaError_t error = launch_split_histogram<KEY, DIGITS>(job, queue);
+static cudaError_t launch_split_by(const struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
+    cudaError_t error = launch_split_histogram<KEY, DIGITS>(job, passes, queue);
     if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false, DIGITS>(job, queue);
     if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true, DIGITS>(job, queue);
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
@@ -310,7 +312,8 @@ static cudaError_t launch_split_by(const struct split_job *job, const struct cud
     return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, queue) : error;
 }
 
-template <typename KEY, typename ITEM> static cudaError_t launch_split(struct split_job *job, const struct cuda_queue *queue) {
+template <typename KEY, typename ITEM>
+static cudaError_t launch_split(struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
     cudaError_t error = cudaSuccess;
     if constexpr (sizeof(ITEM) == sizeof(KEY)) error = launch_value_slots<KEY>(job, queue);
     if (error == cudaSuccess && job->slots.items) error = launch_slots<KEY, ITEM>(job, queue);
@@ -325,8 +328,8 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split(struct sp
         }
     }
     if (error != cudaSuccess) return error;
-    if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, queue);
-    return error == cudaSuccess ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, queue) : error;
+    if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, passes, queue);
+    return error == cudaSuccess ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, passes, queue) : error;
 }
 
 /* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */

@@ -71,7 +71,9 @@ static __device__ __forceinline__ void next_tile(const struct sort_job &job, con
     desk.tile.number = indices ? begin : 0;
 }
 
-template <typename KEY, int VALUE_NBYTES>
+/* One CTA a tile; or, SOME, as many as run at once: where most often all return at once, as CTAs take time to do that, too; but what is
+ * kept from tile to tile spills registers. */
+template <typename KEY, int VALUE_NBYTES, bool SOME>
 __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
     stable_partition(const __grid_constant__ struct sort_job job, const __grid_constant__ struct split_job split, const bool second) {
     extern __shared__ __align__(16) unsigned char s_memory[];
@@ -79,25 +81,23 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
     __shared__ struct partition_desk<KEY> s_desk;
     wait_for_predecessor();
     if (split.header->too_big) return;
-    if (threadIdx.x == 0) next_tile(job, split, second, s_desk);
-    __syncthreads(); /* the tile is known */
-    if (s_desk.done) return;
-    sort_one_tile<KEY, VALUE_NBYTES, sort_rows(sizeof(KEY), VALUE_NBYTES)>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums,
-                                                                           key_order<KEY>(job));
+    do {
+        if (threadIdx.x == 0) next_tile(job, split, second, s_desk);
+        __syncthreads(); /* the tile is known */
+        if (s_desk.done) return;
+        sort_one_tile<KEY, VALUE_NBYTES, sort_rows(sizeof(KEY), VALUE_NBYTES)>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums,
+                                                                               key_order<KEY>(job));
+        __syncthreads(); /* nobody needs the shared memory any more */
+    } while (SOME);
 }
 
 /* ---- buckets ----------------------------------------------------------------------------------------------------------------- */
 
-/* One CTA a bucket. Dynamic shared memory: the shape's, then the values. */
+/* All threads call it. */
 template <typename KEY, typename SHAPE>
-__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
-    stable_buckets(const __grid_constant__ struct sort_job job, const __grid_constant__ struct split_job split) {
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ uint32_t s_sums[32];
-    wait_for_predecessor();
-    if (split.header->too_big) return;
-
-    const uint32_t start = split.start[blockIdx.x], n = split.start[blockIdx.x + 1] - start;
+static __device__ __forceinline__ void sort_stable_bucket(const struct sort_job &job, const struct split_job &split, uint32_t number,
+                                                          unsigned char *s_memory, uint32_t *s_sums) {
+    const uint32_t start = split.start[number], n = split.start[number + 1] - start;
     if (n == 0) return;
     const uint64_t values_start = (uint64_t)start * job.value_nbytes;
     KEY *keys_out = (KEY *)job.keys_out + start;
@@ -109,9 +109,24 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
         const uint32_t place = row * SHAPE::THREADS + threadIdx.x;
         keys[row] = place < n ? bucket.keys[place] : (KEY)0;
     }
-    const struct placed_items<KEY, KEY> placed(job, (KEY)((KEY)blockIdx.x << bucket_shift<KEY>(split)), split.coarse_bits + split.fine_bits,
+    const struct placed_items<KEY, KEY> placed(job, (KEY)((KEY)number << bucket_shift<KEY>(split)), split.coarse_bits + split.fine_bits,
                                                place_bits(SHAPE::ITEMS));
     sort_placed<SHAPE>(job, bucket, placed, keys, s_memory, s_sums);
+}
+
+/* One CTA a bucket; or, SOME, as many as run at once. Dynamic shared memory: the shape's, then the values. */
+template <typename KEY, typename SHAPE, bool SOME>
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
+    stable_buckets(const __grid_constant__ struct sort_job job, const __grid_constant__ struct split_job split) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ uint32_t s_sums[32];
+    wait_for_predecessor();
+    if (split.header->too_big) return;
+    for (uint32_t number = blockIdx.x; number < 1u << (split.coarse_bits + split.fine_bits); number += gridDim.x) {
+        sort_stable_bucket<KEY, SHAPE>(job, split, number, s_memory, s_sums);
+        if (!SOME) return;
+        __syncthreads(); /* nobody needs the shared memory any more */
+    }
 }
 
 #endif

@@ -77,7 +77,6 @@ template <typename SHAPE> static cudaError_t launch_pair_buckets(const struct sp
 static cudaError_t launch_pair_slots(struct split_job *job, const struct cuda_queue *queue) {
     typedef split_shapes<uint64_t> SHAPES;
     job->slots.nfirst = (uint32_t)queue->nsms - 1;
-    const uint32_t ntiles = (job->n + pair_slots_shape::ITEMS - 1) / pair_slots_shape::ITEMS;
     job->slots.tile_ties = (uint32_t)ties_of_tile(job->n);
     job->slots.most_ties = job->slots.tile_ties * 3 / 10; /* of the ties, so many are seen to repeat, and some more by chance */
     cudaError_t error = launch_slots_step<uint32_t, uint64_t, SLOTS_PAIRS>(job, queue);
@@ -91,14 +90,24 @@ static cudaError_t launch_pair_slots(struct split_job *job, const struct cuda_qu
 template <typename KEY, int WORD>
 static cudaError_t launch_stable_partition(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue,
                                            bool second) {
-    const uint32_t ntiles = job->ntiles + (second ? 1u << split->coarse_bits : 0);
-    return launch_next(queue, stable_partition<KEY, WORD>, ntiles, SORT_THREADS, tile_nbytes<KEY, WORD>(job), *job, *split, second);
+    const uint32_t ntiles = job->ntiles + (second ? 1u << split->coarse_bits : 0), shared = tile_nbytes<KEY, WORD>(job);
+    if constexpr (sizeof(KEY) == 4 && WORD == 4) {
+        const uint32_t some = (uint32_t)min_u64(ntiles, (uint64_t)queue->nsms * SORT_CTAS_PER_SM);
+        if (split->slots.area)
+            return launch_next(queue, stable_partition<KEY, WORD, true>, some, SORT_THREADS, shared, *job, *split, second);
+    }
+    return launch_next(queue, stable_partition<KEY, WORD, false>, ntiles, SORT_THREADS, shared, *job, *split, second);
 }
 
-template <typename KEY, typename SHAPE>
+template <typename KEY, typename SHAPE, bool SOME = false>
 static cudaError_t launch_stable_shape(const struct sort_job *job, const struct split_job *split, const struct cuda_queue *queue) {
-    return launch_next(queue, stable_buckets<KEY, SHAPE>, 1u << (split->coarse_bits + split->fine_bits), SHAPE::THREADS,
-                       SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes, *job, *split);
+    const uint32_t nbuckets = 1u << (split->coarse_bits + split->fine_bits),
+                   shared = SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes;
+    if constexpr (SOME) {
+        const uint32_t nctas = (uint32_t)min_u64(nbuckets, (uint64_t)queue->nsms * SHAPE::CTAS_PER_SM);
+        return launch_next(queue, stable_buckets<KEY, SHAPE, true>, nctas, SHAPE::THREADS, shared, *job, *split);
+    }
+    return launch_next(queue, stable_buckets<KEY, SHAPE, false>, nbuckets, SHAPE::THREADS, shared, *job, *split);
 }
 
 template <typename KEY>
@@ -106,6 +115,10 @@ static cudaError_t launch_stable_buckets(const struct sort_job *job, const struc
     typedef stable_shapes<KEY> SHAPES;
     if constexpr (sizeof(KEY) == 8) {
         if (split->bucket_max == SHAPES::LEAST::ITEMS) return launch_stable_shape<KEY, typename SHAPES::LEAST>(job, split, queue);
+    }
+    if constexpr (sizeof(KEY) == 4) {
+        if (split->slots.area && split->bucket_max == SHAPES::LITTLE::ITEMS)
+            return launch_stable_shape<KEY, typename SHAPES::LITTLE, true>(job, split, queue);
     }
     if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_stable_shape<KEY, typename SHAPES::LITTLE>(job, split, queue);
     if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_stable_shape<KEY, typename SHAPES::MIDDLE>(job, split, queue);
@@ -115,13 +128,13 @@ static cudaError_t launch_stable_buckets(const struct sort_job *job, const struc
 /* first, word: what the first partition moves; for the rest, second: the same, or 4 bytes if that is 16. */
 template <typename KEY>
 static cudaError_t launch_stable(const struct sort_job *first, const struct sort_job *second, struct split_job *split,
-                                 const struct cuda_queue *queue, uint32_t word) {
+                                 const struct sort_job *passes, const struct cuda_queue *queue, uint32_t word) {
     split->tile_items = second->rows * SORT_THREADS;
     split->states[0] = first->states[0];
     split->states[1] = second->states[1];
     split->state_words[0] = first->ntiles * SORT_DIGITS;
     split->state_words[1] = (second->ntiles + (1u << split->coarse_bits)) * SORT_DIGITS;
-    cudaError_t error = launch_split_histogram<KEY, bit_digits>(split, queue);
+    cudaError_t error = launch_split_histogram<KEY, bit_digits>(split, passes, queue);
     if (error == cudaSuccess) {
         error = word == 16  ? launch_stable_partition<KEY, 16>(first, split, queue, false)
                 : word == 8 ? launch_stable_partition<KEY, 8>(first, split, queue, false)
