@@ -150,7 +150,10 @@ static uint32_t count_ties(const struct tagged *t, uint32_t n) {
 }
 
 static uint64_t image_at(const struct tagged *t, uint32_t place) {
-    return t->image_nbytes == 8 ? t->images[place] : ((const uint32_t *)(const void *)t->images)[place];
+    uint32_t narrow;
+    if (t->image_nbytes == 8) return t->images[place];
+    memcpy(&narrow, (const unsigned char *)t->images + place * sizeof narrow, sizeof narrow);
+    return narrow;
 }
 
 /* Each goes before those whose images are greater, which are of the same tie. */
