@@ -4,7 +4,6 @@
  * Bytes are counted from the algorithm, times are measured: by events on the GPU, behind some milliseconds of other work, so that the
  * host's launches are not what is timed; by the clock on the CPU. GB/s is of moved bytes. Rungs that are a single call to a library show as
  * one step, with the bytes that any algorithm must move. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,21 +14,23 @@
 
 enum { MAX_STEPS = 4096, MAX_LINES = 80 };
 
-static const char help_text[] =
-    "Usage: upsweep profile [options] RUNG\n"
-    "\n"
-    "Runs one rung of the ladder (\"naive scan\", \"split sort\"; without RUNG they are listed) and shows each kernel of one run:\n"
-    "threads launched and with work to do, bytes used and moved (counted from the algorithm: memory comes in sectors of 32 bytes), time\n"
-    "(measured), GB/s of moved bytes, and that as a share of a large copy's speed on the same device.\n"
-    "\n"
-    "Options:\n"
-    "  -n, --size N          elements, 1 to 2^32 - 1 (default 2^24)\n"
-    "      --block-size B    threads of a CUDA block: a power of two, 16 to 1024 (default 256)\n"
-    "  -h, --help            print this text\n";
+static const struct usage usage = {
+    .command = "profile",
+    .bit = IN_PROFILE,
+    .operands = "[RUNG]",
+    .intro =
+        "Runs one rung of the ladder and shows each kernel of one run: threads launched and with work to do, bytes used and moved\n"
+        "(counted from the algorithm: memory comes in sectors of 32 bytes), time (measured), GB/s of moved bytes, and that as a share\n"
+        "of a large copy's speed on the same device. Without RUNG, a name in quotes, lists the rungs.",
+    .examples = "  upsweep profile\n"
+                "  upsweep profile 'naive scan'\n"
+                "  upsweep profile --size 65536 'split sort'",
+};
 
 struct profile {
     const char *name;
-    uint64_t n, block_size;
+    uint64_t n;
+    uint32_t block_size;
     const struct ladder_rung *rung;
     double copy_gb_per_s;
     struct ladder_step *steps; /* [MAX_STEPS] */
@@ -66,7 +67,7 @@ static bool run(struct profile *profile) {
     struct ladder_job job = {.in = data.in,
                              .out = data.out,
                              .n = profile->n,
-                             .block_size = (uint32_t)profile->block_size,
+                             .block_size = profile->block_size,
                              .repeats = 2,
                              .steps = profile->steps,
                              .max_steps = MAX_STEPS};
@@ -167,33 +168,19 @@ static int list_rungs(void) {
     return close_stdout(EXIT_GOOD);
 }
 
-/* -1: go on; else the exit status. */
-static int parse_profile_options(struct profile *profile, int argc, char **argv) {
-    static const struct option options[] = {
-        {"size", required_argument, NULL, 'n'}, {"block-size", required_argument, NULL, 'B'}, {"help", no_argument, NULL, 'h'}, {0}};
-    opterr = 0; /* the sentences are ours */
-    for (int letter; (letter = getopt_long(argc, argv, "n:h", options, NULL)) != -1;) {
-        if (letter == 'h') {
-            fputs(help_text, stdout);
-            return close_stdout(EXIT_GOOD);
-        }
-        if (letter == 'n' && !parse_count("size", optarg, 1, UINT32_MAX, &profile->n)) return EXIT_ERROR;
-        if (letter == 'B' && !parse_count("block-size", optarg, 16, 1024, &profile->block_size)) return EXIT_ERROR;
-        if (letter != '?') continue;
-        complain("profile", "%s is unknown, or lacks its argument (see upsweep profile --help)", argv[optind - 1]);
-        return EXIT_ERROR;
-    }
-    if (optind == argc) return list_rungs();
-    profile->name = argv[optind];
-    if (optind + 1 == argc) return -1;
-    complain("profile", "one rung at a time, in quotes if its name has spaces (see upsweep profile --help)");
-    return EXIT_ERROR;
+static bool take_options(struct profile *profile, const char *const option[OPTION_COUNT]) {
+    if (option[OPT_SIZE] && !parse_count("size", option[OPT_SIZE], 1, UINT32_MAX, &profile->n)) return false;
+    return !option[OPT_BLOCK_SIZE] || parse_block_size(option[OPT_BLOCK_SIZE], &profile->block_size);
 }
 
 int cmd_profile(int argc, char **argv) {
     struct profile profile = {.n = UINT64_C(1) << 24, .block_size = 256};
-    const int status = parse_profile_options(&profile, argc, argv);
-    if (status >= 0) return status;
+    struct arguments args;
+    int status;
+    if (!arguments_parse(&args, &usage, argc, argv, &status)) return status;
+    if (!take_options(&profile, args.option)) return EXIT_ERROR;
+    if (args.in == NULL) return list_rungs();
+    profile.name = args.in;
     for (size_t i = 0; (profile.rung = ladder_at(i)) != NULL && strcmp(profile.rung->name, profile.name) != 0;) i++;
     if (profile.rung == NULL || profile.rung->primitive > LADDER_SORT) {
         complain("profile", "there is no rung named '%s' (upsweep profile lists them)", profile.name);

@@ -48,14 +48,17 @@ enum {
     IN_INFO = 16,
     IN_UTF8_DECODE = 32,
     IN_UTF8_ENCODE = 64,
-    IN_UTF8_LOOK = 128
+    IN_UTF8_LOOK = 128,
+    IN_DEMO = 256,
+    IN_PROFILE = 512
 };
 enum {
     IN_SELECT = IN_COMPACT | IN_PARTITION,
     IN_DATA = IN_SCAN | IN_SELECT | IN_SORT,
     IN_UTF8_CONVERT = IN_UTF8_DECODE | IN_UTF8_ENCODE,
     IN_UTF8 = IN_UTF8_CONVERT | IN_UTF8_LOOK,
-    IN_CHUNKS = IN_DATA | IN_UTF8
+    IN_CHUNKS = IN_DATA | IN_UTF8,
+    IN_LADDER = IN_DEMO | IN_PROFILE
 };
 
 /* X(id, name, letter or 0, argument or NULL, commands, help): every option of every command, in the order of the help texts. A command
@@ -65,7 +68,7 @@ enum {
     X(INCLUSIVE, "inclusive", 'i', NULL, IN_SCAN, "element i of the result takes in element i of the input")                             \
     X(INIT, "init", 0, "X", IN_SCAN, "start from X rather than from the operator's identity")                                            \
     X(WHERE, "where", 'w', "COND", IN_SELECT, "keep x if x COND: '== X' '!= X' '< X' '<= X' '> X' '>= X' nonzero (the default) not-nan") \
-    X(FLAGS, "flags", 0, "FILE", IN_SELECT, "keep element i if byte i of FILE is not zero (raw bytes, or .npy of bytes or booleans)")    \
+    X(FLAGS, "flags", 0, "FILE", IN_SELECT, "keep element i if byte i of FILE is not zero (raw bytes, .npy of bytes or booleans, .txt)") \
     X(RECORD_SIZE, "record-size", 0, "N", IN_SELECT, "with --flags: elements are records of N bytes, 1 to 4096, whatever they hold")     \
     X(INDICES, "indices", 0, NULL, IN_COMPACT, "write the positions of the kept elements, from 0, instead of the elements")              \
     X(COUNT, "count", 'c', NULL, IN_COMPACT, "print the number of kept elements, and nothing else")                                      \
@@ -92,7 +95,11 @@ enum {
     X(BACKEND, "backend", 'b', "B", IN_CHUNKS, "where to run: auto (the default), cpu, cpu:N (N threads), cuda, cuda:K (device K)")      \
     X(THREADS, "threads", 0, "N", IN_CHUNKS, "CPU threads (default: as many as the process may use: affinity, quota of a container)")    \
     X(CHUNK, "chunk", 0, "SIZE", IN_CHUNKS, "bytes of input to hold at once, as 4096, 64K, 16M, 1G (default: 4M)")                       \
-    X(HELP, "help", 'h', NULL, IN_CHUNKS | IN_INFO, "print this text")
+    X(SIZE, "size", 'n', "N", IN_LADDER, "elements, 1 to 2^32 - 1 (by default demo takes 65536, profile 2^24)")                          \
+    X(SEED, "seed", 's', "S", IN_DEMO, "start of the random numbers (default 1); the same seed gives the same input")                    \
+    X(RUNGS_OF, "backend", 'b', "B", IN_DEMO, "auto (the default): all that this machine can run; cpu; cuda; all: both, or an error")    \
+    X(BLOCK_SIZE, "block-size", 0, "B", IN_LADDER, "threads of a CUDA block where a rung lets one choose: 16 to 1024 (default 256)")     \
+    X(HELP, "help", 'h', NULL, IN_CHUNKS | IN_INFO | IN_LADDER, "print this text")
 
 #define OPTION_ENUMERATOR(id, ...) OPT_##id,
 enum option_id { OPTION_TABLE(OPTION_ENUMERATOR) OPTION_COUNT };
@@ -102,7 +109,7 @@ enum option_id { OPTION_TABLE(OPTION_ENUMERATOR) OPTION_COUNT };
 struct usage {
     const char *command;
     int bit;              /* IN_SCAN, ... */
-    const char *operands; /* "[IN [OUT]]" or "" */
+    const char *operands; /* "[IN [OUT]]", "[IN]", "[RUNG]" or "" */
     const char *intro;    /* what it does */
     const char *no;       /* what its exit status 1 says; NULL: it gives no such answer */
     const char *examples;
@@ -110,7 +117,7 @@ struct usage {
 
 struct arguments {
     const char *option[OPTION_COUNT]; /* its argument ("" if it takes none), or NULL if it was not given */
-    const char *in, *out;             /* NULL: standard input, standard output */
+    const char *in, *out;             /* the operands. Of files, NULL: standard input, standard output */
 };
 
 /* Reads argv. False if the command ends here, with *status: help was asked for, or something was wrong. */
@@ -125,6 +132,8 @@ bool parse_index_type(const char *text, upsweep_type *type);
 bool parse_count(const char *option, const char *text, uint64_t lo, uint64_t hi, uint64_t *value);
 /* The same with a suffix K, M, G or T (powers of 1024). */
 bool parse_size(const char *option, const char *text, uint64_t *nbytes);
+/* A power of two between 16 and 1024. */
+bool parse_block_size(const char *text, uint32_t *block_size);
 /* "LO:HI" */
 bool parse_bits(const char *text, upsweep_type type, upsweep_order *order);
 /* The condition of --where for elements of a type. */

@@ -78,8 +78,6 @@ static bool read_options(struct utf8_job *u) {
     if (option[OPT_TO] && !parse_encoding("to", option[OPT_TO], &u->to)) return false;
     if (option[OPT_ON_ERROR] && !upsweep_on_error_from_name(option[OPT_ON_ERROR], &u->options.on_error))
         return complain(NULL, "--on-error: '%s' is none of replace, remove, strict", option[OPT_ON_ERROR]);
-    if (u->job.args.out && (u->action == VALIDATE || u->action == COUNT))
-        return complain(usages[u->action].command, "there is no OUT, but got '%s'", u->job.args.out);
     u->options.encoding = u->action == ENCODE ? u->from : u->to;
     return true;
 }

@@ -2,7 +2,6 @@
  *
  * A section for each kind of work. Each makes its input, computes the two references once, then walks the table of rungs. Outputs are
  * poisoned before each run, so that an element that a rung forgets to write is seen. Nothing here knows a single rung by name. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,76 +24,37 @@ struct demo {
     uint64_t npassed, nfailed;
 };
 
-static const char help_text[] =
-    "Usage: upsweep demo [options]\n"
-    "\n"
-    "Runs the teaching ladder, from the plainest way to scan, compact, sort and convert text to the library's own, on N elements and N - "
-    "3,\n"
-    "compares every result with a serial reference, and says how long each took.\n"
-    "\n"
-    "Options:\n"
-    "  -n, --size N          elements, 1 to 2^32 - 1 (default 65536)\n"
-    "  -s, --seed S          start of the random numbers (default 1); the same seed gives the same input\n"
-    "  -b, --backend B       auto (the default): all that this machine can run; cpu; cuda; all: both, or an error\n"
-    "      --block-size B    threads of a CUDA block in the rungs that let one choose: a power of two, 16 to 1024 (default 256)\n"
-    "  -h, --help            print this text\n"
-    "\n"
-    "Times are of the work alone: no allocation, no transfer. Each rung runs twice and the faster run counts, as the first loads code.\n"
-    "Exit status: 0 all passed, 1 something failed, 2 an error.\n";
+static const struct usage usage = {
+    .command = "demo",
+    .bit = IN_DEMO,
+    .operands = "",
+    .intro =
+        "Runs the teaching ladder, from the plainest way to scan, compact, sort and convert text to the library's own, on N elements and\n"
+        "on N - 3, compares every result with a serial reference, and says how long each took. Times are of the work alone: no\n"
+        "allocation, no transfer. Each rung runs twice and the faster run counts, as the first loads code.",
+    .no = "something failed",
+    .examples = "  upsweep demo\n"
+                "  upsweep demo --size 134217728 --backend all",
+};
 
 /* ---- options ----------------------------------------------------------------------------------------------------------------- */
 
-static bool parse_backend(struct demo *demo, const char *text) {
+static bool choose_rungs(struct demo *demo, const char *text) {
     const bool all = strcmp(text, "all") == 0, cuda = all || strcmp(text, "cuda") == 0;
     const bool cpu = all || strcmp(text, "cpu") == 0, automatic = strcmp(text, "auto") == 0;
-    if (!cpu && !cuda && !automatic) return complain("demo", "--backend is auto, cpu, cuda or all, not '%s'", text);
+    if (!cpu && !cuda && !automatic) return complain(NULL, "--backend: '%s' is none of auto, cpu, cuda, all", text);
     const char *missing = ladder_missing(LADDER_CUDA);
-    if (cuda && missing != NULL) return complain("demo", "--backend %s: %s", text, missing);
+    if (cuda && missing != NULL) return complain(NULL, "--backend %s: %s", text, missing);
     demo->use[LADDER_CPU] = cpu || automatic;
     demo->use[LADDER_CUDA] = cuda || (automatic && missing == NULL);
     return true;
 }
 
-static bool parse_block_size(struct demo *demo, const char *text) {
-    uint64_t value = 0;
-    if (!parse_count("block-size", text, 16, 1024, &value)) return false;
-    if ((value & (value - 1)) != 0) return complain("demo", "--block-size is a power of two, not %s", text);
-    demo->block_size = (uint32_t)value;
-    return true;
-}
-
-/* One option; false if it will not do. */
-static bool take_option(struct demo *demo, int letter, char **argv) {
-    switch (letter) {
-    case 'n':
-        return parse_count("size", optarg, 1, UINT32_MAX, &demo->n);
-    case 's':
-        return parse_count("seed", optarg, 0, UINT64_MAX, &demo->seed);
-    case 'b':
-        return parse_backend(demo, optarg);
-    case 'B':
-        return parse_block_size(demo, optarg);
-    default:
-        return complain("demo", "%s is unknown, or lacks its argument (see upsweep demo --help)", argv[optind - 1]);
-    }
-}
-
-/* False if the command ends here, with *status. */
-static bool parse_options(struct demo *demo, int argc, char **argv, int *status) {
-    static const struct option options[] = {{"size", required_argument, NULL, 'n'},    {"seed", required_argument, NULL, 's'},
-                                            {"backend", required_argument, NULL, 'b'}, {"block-size", required_argument, NULL, 'B'},
-                                            {"help", no_argument, NULL, 'h'},          {0}};
-    *status = EXIT_ERROR;
-    opterr = 0; /* the sentences are ours */
-    for (int letter; (letter = getopt_long(argc, argv, "n:s:b:h", options, NULL)) != -1;) {
-        if (letter == 'h') {
-            fputs(help_text, stdout);
-            *status = close_stdout(EXIT_GOOD);
-            return false;
-        }
-        if (!take_option(demo, letter, argv)) return false;
-    }
-    return optind == argc || complain("demo", "takes no arguments, but got '%s' (see upsweep demo --help)", argv[optind]);
+static bool take_options(struct demo *demo, const char *const option[OPTION_COUNT]) {
+    if (option[OPT_SIZE] && !parse_count("size", option[OPT_SIZE], 1, UINT32_MAX, &demo->n)) return false;
+    if (option[OPT_SEED] && !parse_count("seed", option[OPT_SEED], 0, UINT64_MAX, &demo->seed)) return false;
+    if (option[OPT_BLOCK_SIZE] && !parse_block_size(option[OPT_BLOCK_SIZE], &demo->block_size)) return false;
+    return choose_rungs(demo, option[OPT_RUNGS_OF] ? option[OPT_RUNGS_OF] : "auto");
 }
 
 /* ---- input ------------------------------------------------------------------------------------------------------------------- */
@@ -271,8 +231,10 @@ static bool run_sections(struct demo *demo) {
 
 int cmd_demo(int argc, char **argv) {
     struct demo demo = {.n = 65536, .seed = 1, .block_size = 256};
-    int status = EXIT_ERROR;
-    if (!parse_backend(&demo, "auto") || !parse_options(&demo, argc, argv, &status)) return status;
+    struct arguments args;
+    int status;
+    if (!arguments_parse(&args, &usage, argc, argv, &status)) return status;
+    if (!take_options(&demo, args.option)) return EXIT_ERROR;
     demo.sizes[0] = demo.n;
     demo.sizes[1] = demo.n > 3 ? demo.n - 3 : 0;
 

@@ -32,7 +32,7 @@ static void print_help(const struct usage *usage) {
     }
     if (strstr(usage->operands, "OUT")) {
         puts("\nIN and OUT: - or nothing is standard input or output; they may be the same file. A file appears whole or not at all.");
-    } else if (*usage->operands) {
+    } else if (strstr(usage->operands, "IN")) {
         puts("\nIN: - or nothing is standard input.");
     } else {
         puts("");
@@ -76,7 +76,7 @@ static bool explain(const struct usage *usage, int code, char **argv) {
 }
 
 static bool take_operands(struct arguments *args, const struct usage *usage, int n, char **operands) {
-    const int most = *usage->operands ? 2 : 0;
+    const int most = strstr(usage->operands, "OUT") ? 2 : *usage->operands ? 1 : 0;
     if (n > most) return complain(usage->command, "one argument too many: %s (see upsweep %s --help)", operands[most], usage->command);
     if (n > 0) args->in = operands[0];
     if (n > 1) args->out = operands[1];

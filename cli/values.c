@@ -31,6 +31,13 @@ bool parse_count(const char *option, const char *text, uint64_t lo, uint64_t hi,
     return true;
 }
 
+bool parse_block_size(const char *text, uint32_t *block_size) {
+    union number number;
+    const bool good = !number_parse(text, UPSWEEP_U32, &number) && number.u >= 16 && number.u <= 1024 && (number.u & (number.u - 1)) == 0;
+    *block_size = good ? (uint32_t)number.u : 0;
+    return good || complain(NULL, "--block-size: '%s' is not a power of two between 16 and 1024", text);
+}
+
 bool parse_size(const char *option, const char *text, uint64_t *nbytes) {
     static const char suffixes[] = "KMGT";
     char digits[24];

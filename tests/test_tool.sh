@@ -58,9 +58,9 @@ expect_error() {
 
 # ---- help, version, info, and what is wrong with a command line ----------------------------------------------------------------
 
-for command in '' scan compact partition sort info demo; do
+for command in '' scan compact partition sort info demo profile; do
     "$tool" $command --help >help 2>err
-    [ $? -eq 0 ] && grep -q '^Usage: upsweep' help && [ ! -s err ]
+    [ $? -eq 0 ] && grep -q '^Usage: upsweep' help && [ ! -s err ] && { [ -z "$command" ] || grep -q '^Exit status: 0 good' help; }
     verdict "$command --help" $?
     [ "$(awk 'length > 160' help)" = "" ]
     verdict "$command --help fits a terminal" $?
@@ -111,6 +111,21 @@ for command in scan compact partition sort; do
     verdict "$command: no memory for the chunk is said once" $?
 done
 expect_error 'info: an operand' 'one argument too many' "$tool" info in
+for command in demo profile; do
+    expect_error "$command: unknown option" "$command: unknown option --frobnicate" "$tool" $command --frobnicate
+    expect_error "$command: unknown letter" "$command: unknown option -Z" "$tool" $command -Zh
+    expect_error "$command: missing argument" 'option --size needs an argument' "$tool" $command -n
+    expect_error "$command: no elements" 'whole number between 1 and' "$tool" $command --size 0
+    for size in 8 48 2048 x; do
+        expect_error "$command: blocks of $size threads" 'is not a power of two' "$tool" $command --block-size $size
+    done
+done
+expect_error 'demo: an operand' 'one argument too many: in' "$tool" demo in
+expect_error 'profile: an operand too many' 'one argument too many: scan' "$tool" profile naive scan
+expect_error 'demo: unknown backend' "'abacus' is none of" "$tool" demo -b abacus
+expect_error 'profile: unknown rung' "no rung named 'abacus'" "$tool" profile abacus
+"$tool" profile --size 1000 'cpu scan' | grep -q '^cpu scan, 1000 elements'
+verdict 'profile: a rung' $?
 expect_error 'scan: an option of another command' 'unknown option --where' "$tool" scan --where nonzero -t i32 in
 expect_error 'scan: unknown operator' "'div' is none of" "$tool" scan -t i32 --op div in out
 expect_error 'scan: operator of integers' 'xor is for integers' "$tool" scan -t f32 --op xor in out
@@ -169,6 +184,9 @@ expect_stdin 'compact, negative constant' '3 -1 -5 7' '-5' "$tool" compact -f te
 expect_stdin 'compact, indices' '3 1 0 7 0 4' '0 1 3 5' "$tool" compact -f text --indices
 expect_stdin 'compact, indices, chunks' '3 1 0 7 0 4' '0 1 3 5' "$tool" compact -f text --indices --chunk 16
 expect_stdin 'compact, count' '3 1 0 7 0 4' '4' "$tool" compact -f text --count
+printf '0\n1\n0\n255\n' >flags.txt
+expect_stdin 'compact, flags as text' '3 1 0 7' '1 7' "$tool" compact -f text --flags flags.txt
+rm flags.txt
 expect_stdin 'compact, not-nan' '1 nan -nan 2' '1 2' "$tool" compact -f text -t f64 --where not-nan
 expect_stdin 'partition' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text --where '>= 3'
 expect_stdin 'partition, chunks' '3 1 0 7 0 4' '3 7 4 1 0 0' "$tool" partition -f text --where '>= 3' --chunk 8

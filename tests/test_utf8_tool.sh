@@ -90,7 +90,7 @@ expect_status 'no action' 2 'is missing' "$tool" utf8
 expect_status 'unknown encoding' 2 "'latin1' is none of" "$tool" utf8 decode --to latin1 stray made
 expect_status 'encode from utf8' 2 'decode --to utf8' "$tool" utf8 encode --from utf8 stray made
 expect_status 'unknown mode' 2 "'ignore' is none of" "$tool" utf8 decode -e ignore stray made
-expect_status 'validate has no OUT' 2 'there is no OUT' "$tool" utf8 validate stray made
+expect_status 'validate has no OUT' 2 'one argument too many: made' "$tool" utf8 validate stray made
 expect_status 'no such file' 2 'No such file' "$tool" utf8 count nowhere
 printf "$damaged" >damaged
 expect_status 'report' 0 'damaged: 8 bytes read, 5 code units written, 3 ill-formed sequences of 6 bytes; the first is at byte 1: sequence too short' \
