@@ -189,10 +189,6 @@ static upsweep_status run_sort(upsweep_context *ctx, const struct sort_args *a) 
     return b->sort(ctx, a);
 }
 
-upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
-    return WAY(ctx, sort)(ctx, out, in, n, type, order);
-}
-
 upsweep_status sort_any(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
     TRY(begin(ctx));
     TRY(check_type(ctx, type));
@@ -206,10 +202,20 @@ upsweep_status sort_any(upsweep_context *ctx, void *out, const void *in, uint64_
     return run_sort(ctx, &args);
 }
 
+upsweep_status upsweep_sort(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
+    return WAY(ctx, sort)(ctx, out, in, n, type, order);
+}
+
 upsweep_status upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void *keys_in, void *values_out, const void *values_in,
                                   uint64_t n, upsweep_type type, size_t value_nbytes, const upsweep_order *order) {
     const struct short_cuts *few = short_cuts_of(ctx);
-    struct sort_args args = {keys_out, keys_in, values_out, values_in, n, type, value_nbytes, false, 0, 0, false};
+    struct sort_args args = {.keys_out = keys_out,
+                             .keys_in = keys_in,
+                             .values_out = values_out,
+                             .values_in = values_in,
+                             .n = n,
+                             .type = type,
+                             .value_nbytes = value_nbytes};
     if (few != NULL && keys_out != NULL && few->sort_values(ctx, &args, order)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_type(ctx, type));
