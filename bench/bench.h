@@ -306,7 +306,6 @@ const struct subject *cuda_peer_at(size_t index);    /* peers_cub.cu */
 const struct subject *simdutf_peer_at(size_t index); /* peers_simdutf.cpp */
 const struct subject *iconv_peer_at(size_t index);   /* peers_iconv.c */
 bool subject_takes(const struct subject *subject, const struct point *point);
-bool library_has_text(enum ladder_backend backend); /* false: it answers UPSWEEP_ERR_BACKEND to calls on text */
 
 /* ---- measuring (measure.c, copy.c) ------------------------------------------------------------------------------------------- */
 

@@ -64,20 +64,6 @@ static bool library_run(struct call *call) {
 
 static void library_close(struct call *call) { upsweep_close(call->state); }
 
-bool library_has_text(enum ladder_backend backend) {
-    static int known[2]; /* 1: it has; -1: it has not */
-    upsweep_context *ctx = NULL;
-    void *report = NULL;
-    if (known[backend] != 0) return known[backend] > 0;
-    upsweep_status status = upsweep_open(&ctx, backend == LADDER_CPU ? "cpu" : "cuda");
-    if (status == UPSWEEP_OK) status = upsweep_alloc(ctx, &report, sizeof(upsweep_utf8_report));
-    if (status == UPSWEEP_OK) status = upsweep_utf8_count(ctx, report, NULL, 0);
-    upsweep_free(ctx, report);
-    upsweep_close(ctx);
-    known[backend] = status == UPSWEEP_ERR_BACKEND ? -1 : 1;
-    return known[backend] > 0;
-}
-
 #define ALL_TYPES ((1u << UPSWEEP_TYPE_COUNT) - 1)
 #define LIBRARY_ROW(primitive, backend, params) \
     { "upsweep", primitive, backend, ALL_TYPES, params, false, NULL, library_open, library_run, library_close, NULL }

@@ -81,8 +81,7 @@ const struct subject *subject_at(size_t index) {
 
 /* Peers know good text only: they stop at the first error, or what they do instead is not what the library does. */
 static bool takes_text(const struct subject *subject, const struct point *point) {
-    if (!point_is_text(point)) return true;
-    if (subject->peer == NULL) return library_has_text(subject->backend);
+    if (!point_is_text(point) || subject->peer == NULL) return true;
     if (point->distribution == BAD || point->distribution == RANDOM) return false;
     return !point_converts(point) || (point->mode == UPSWEEP_STRICT && point->encoding != UPSWEEP_UTF8);
 }
