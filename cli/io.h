@@ -92,7 +92,6 @@ void outfile_discard(struct outfile *file);
 
 struct spool {
     int fd; /* -1: not open */
-    uint64_t nbytes;
 };
 
 bool spool_open(struct spool *spool);

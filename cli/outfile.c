@@ -107,7 +107,15 @@ static int create_temporary(char *slot, const char *target) {
     return fd;
 }
 
-static bool open_beside(struct outfile *file, const char *path, bool exists) {
+/* What takes the place of a file is open to the same people, as far as that can be had: only root may keep another's file his, and some
+ * file systems know no permissions. What the old group was allowed, no other group is. */
+static void keep_permissions(int fd, const struct stat *old) {
+    const bool grouped = fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
+    (void)fchmod(fd, old->st_mode & (grouped ? 0777 : 0707));
+}
+
+static bool open_beside(struct outfile *file, const char *path, const struct stat *old) {
+    const bool exists = old != NULL;
     if (exists && access(path, W_OK) != 0) return complain_errno(file->name); /* rename() would not ask */
     file->target = exists ? realpath(path, NULL) : strdup(path);              /* through symbolic links, to what they name */
     if (!file->target) return complain_errno(file->name);
@@ -115,7 +123,9 @@ static bool open_beside(struct outfile *file, const char *path, bool exists) {
         if (!slots[i][0]) file->temp = slots[i];
     }
     file->fd = create_temporary(file->temp, file->target);
-    return file->fd >= 0 || complain_errno(file->name);
+    if (file->fd < 0) return complain_errno(file->name);
+    if (exists) keep_permissions(file->fd, old);
+    return true;
 }
 
 bool outfile_open(struct outfile *file, const char *path) {
@@ -132,7 +142,7 @@ bool outfile_open(struct outfile *file, const char *path) {
         file->fd = open(path, O_WRONLY | O_CLOEXEC);
         return file->fd >= 0 || complain_errno(path);
     }
-    return open_beside(file, path, exists);
+    return open_beside(file, path, exists ? &st : NULL);
 }
 
 /* ---- finishing ----------------------------------------------------------------------------------------------------------------- */

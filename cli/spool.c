@@ -29,14 +29,12 @@ static int open_and_unlink(const char *dir) {
 
 bool spool_open(struct spool *spool) {
     const char *dir = spool_dir();
-    spool->nbytes = 0;
     spool->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (spool->fd < 0) spool->fd = open_and_unlink(dir);
     return spool->fd >= 0 || complain_errno(dir);
 }
 
 bool spool_write(struct spool *spool, const void *src, size_t nbytes) {
-    spool->nbytes += nbytes;
     return write_all(spool->fd, "temporary file (TMPDIR says where)", src, nbytes);
 }
 

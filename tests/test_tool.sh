@@ -276,6 +276,8 @@ cp in same
 expect_error 'IN is standard output' 'both input and standard output' sh -c '"$1" scan -t i32 same >>same' sh "$tool"
 (umask 027 && "$tool" scan -t i32 in mode.out) && [ "$(ls -l mode.out | cut -c1-10)" = '-rw-r-----' ]
 verdict 'permissions as umask says' $?
+chmod 604 mode.out && (umask 077 && "$tool" scan -t i32 in mode.out) && [ "$(ls -l mode.out | cut -c1-10)" = '-rw----r--' ]
+verdict 'permissions of the file that was there' $?
 mkdir -p sub && echo old >sub/target && ln -s sub/target link && "$tool" scan -t i32 -i in link && [ -h link ] && cmp -s sub/target out
 verdict 'through a symbolic link' $?
 ln -s absent nowhere
