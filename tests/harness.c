@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REPORTS_MAX = 20 }; /* failures shown in full; the rest are only counted */
@@ -155,12 +154,6 @@ void *must_malloc(size_t nbytes) {
         exit(EXIT_FAILURE);
     }
     return p;
-}
-
-double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------------------- */

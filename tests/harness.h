@@ -58,7 +58,6 @@ bool scale_is(const char *name);       /* is it UPSWEEP_TEST_SCALE? */
 bool quick(void);                      /* is that quick or threads? */
 bool backend_wanted(const char *name); /* is it in UPSWEEP_TEST_BACKENDS? */
 void *must_malloc(size_t nbytes);      /* never NULL, not even for 0 */
-double seconds(void);
 
 /* ---- random numbers: the same on every machine ------------------------------------------------------------------------------- */
 
@@ -88,8 +87,7 @@ void setups_open(void);
 void setups_close(void);
 bool setup_enter(struct setup *s); /* failures name this setup from now on; always true */
 
-/* Executors to give to a context: one after the other from the last to the first; and a fresh thread for each task. */
-void executor_reversed(void *user, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks);
+/* An executor to give to a context: a fresh thread for each task. */
 void executor_threads(void *user, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks);
 
 /* ---- context memory with guards ---------------------------------------------------------------------------------------------- */

@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
-void executor_reversed(void *user, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks) {
+/* One after the other, from the last to the first. */
+static void executor_reversed(void *user, void (*task)(void *arg, uint32_t i), void *arg, uint32_t ntasks) {
     (void)user;
     for (uint32_t i = ntasks; i-- > 0;) task(arg, i);
 }
