@@ -5,6 +5,8 @@ function(upsweep_flags target)
   set(host "$<OR:$<COMPILE_LANGUAGE:C>,$<COMPILE_LANGUAGE:CXX>>")
   target_compile_options(${target} PRIVATE
     $<${host}:-Wall> $<${host}:-Wextra> $<${host}:-Wpedantic> $<${host}:-Wconversion> $<${host}:-Wshadow> $<${host}:-ffp-contract=off>)
+  # As a part of a project that has no build type it would not be optimised at all.
+  target_compile_options(${target} PRIVATE $<$<AND:${host},$<CONFIG:>>:-O3>)
   if(UPSWEEP_WERROR)
     target_compile_options(${target} PRIVATE $<${host}:-Werror>)
   endif()

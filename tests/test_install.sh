@@ -42,7 +42,7 @@ fi
 
 mkdir "$work/user"
 cat >"$work/user/CMakeLists.txt" <<EOF
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 project(user C)
 find_package(upsweep 0.1 REQUIRED)
 add_executable(shared $root/examples/scan.c)
@@ -76,7 +76,7 @@ fi
 
 mkdir "$work/parent"
 cat >"$work/parent/CMakeLists.txt" <<EOF
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 project(parent C)
 add_subdirectory($root upsweep)
 add_executable(mine $root/examples/scan.c)
@@ -85,6 +85,8 @@ install(FILES $root/LICENSE DESTINATION mine)
 EOF
 try 'add_subdirectory: configure' \
     cmake -S "$work/parent" -B "$work/parent/build" -DUPSWEEP_CUDA=OFF -DCMAKE_C_COMPILER="$cc"
+try 'add_subdirectory: optimised, though the project has no build type' \
+    grep -q ' -O3' "$work/parent/build/upsweep/CMakeFiles/upsweep_objects.dir/flags.make"
 try 'add_subdirectory: install' cmake --install "$work/parent/build" --prefix "$work/own"
 try 'add_subdirectory: only its own' test "$(ls "$work/own")" = mine
 

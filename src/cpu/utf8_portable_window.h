@@ -20,6 +20,13 @@ ALWAYS_INLINE bytes16 load(const uint8_t *p) {
     return bytes;
 }
 
+/* Bytes of a and b, which are 0 to 15 and 16 to 31. gcc knows clang's way since version 12. */
+#ifdef __clang__
+#define BYTES_OF(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define BYTES_OF(a, b, ...) __builtin_shuffle(a, b, (bytes16){__VA_ARGS__})
+#endif
+
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
 ALWAYS_INLINE bool is_ascii_8(const uint8_t *p) {
@@ -41,7 +48,7 @@ ALWAYS_INLINE bytes16 is_continuation(bytes16 b) { return (bytes16)((signed16)b 
 /* Words whose lowest byte is the first one in memory. */
 ALWAYS_INLINE bytes16 little_endian(bytes16 words) {
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) return words;
-    return __builtin_shufflevector(words, words, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+    return BYTES_OF(words, words, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
 }
 
 /* Bit k of byte i becomes bit i of byte k, in each 8 bytes; in three rounds of swaps, of 1, 2 and 4 bits at a time. */
@@ -57,10 +64,10 @@ ALWAYS_INLINE bytes16 transpose_bits(bytes16 bytes) {
 }
 
 ALWAYS_INLINE bytes16 interleave_low(bytes16 a, bytes16 b) {
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return BYTES_OF(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 ALWAYS_INLINE bytes16 interleave_high(bytes16 a, bytes16 b) {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return BYTES_OF(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
 /* The window of 64 bytes at p as planes. A round deals every second byte of the window to either half of it: after three, those that are
