@@ -48,14 +48,18 @@ template <class P> struct ClusterShared {
     typename P::Shared policy;
 };
 
-/* By all lanes of a warp: the fold of cells [from, to), in their order. */
+/* By all lanes of a warp: the fold of cells [from, to) of ncells, in their order. Two a lane, so that 32 are those of 16 lanes. */
 static_assert(CLUSTER_MAX_CTAS * CLUSTER_SENDING_WARPS <= 64, "two cells a lane");
-template <class Op, class Part> static __device__ __forceinline__ Part fold_cells(const uint64_t *s_cell, int from, int to, int lane) {
+template <class Op, class Part>
+static __device__ __forceinline__ Part fold_cells(const uint64_t *s_cell, int from, int to, int ncells, int lane) {
     Part x[1] = {(Part)Neutral<Op>::value()};
 #pragma unroll
     for (int i = 2 * lane; i < 2 * lane + 2; i++)
         if (i >= from && i < to) x[0] = Op::apply(x[0], value_of<Part>(s_cell[i]));
-    warp_fold_rows<Op>(x);
+    if (!AnyOrder<Op>::value && ncells <= 32)
+        fold_rows_in_order<Op, 16>(x);
+    else
+        warp_fold_rows<Op>(x);
     return x[0];
 }
 
@@ -72,8 +76,9 @@ static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid
     if (threadIdx.x == 0) {
         barrier_init(&s.arrived, 1);
         barrier_init_fence();
-        barrier_arrive_expect(&s.arrived, (unsigned)(nctas * CELLS * 8));
     }
+    __syncwarp(); /* racecheck wants it where the compiler makes predicates of these two branches */
+    if (threadIdx.x == 0) barrier_arrive_expect(&s.arrived, (unsigned)(nctas * CELLS * 8));
     cluster_arrive(); /* we have started: our shared memory is ours, and the barrier is set up */
     wait_for_previous();
     let_next_start();
@@ -90,17 +95,17 @@ static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid
     }
     __syncwarp();   /* all lanes have read their elements */
     cluster_wait(); /* all CTAs have started: theirs may be written to */
-    const int first = rank * CELLS, cell = CELLS == 1 ? first : first + warp;
+    const int first = rank * CELLS, cell = CELLS == 1 ? first : first + warp, ncells = nctas * CELLS;
     if (lane < nctas && (CELLS > 1 || warp == 0)) send_to_cta(&s.cell[cell], &s.arrived, lane, bits_of(in_tile.all));
     if (has_tile) policy.rank(lane);
     barrier_wait(&s.arrived, 0);
     if (!has_tile) return;
     const Part none = (Part)Neutral<Op>::value();
     if constexpr (CELLS > 1)
-        in_tile = {P::COUNTS ? fold_cells<Op, Part>(s.cell, first, cell, lane) : none,
-                   P::COUNTS ? fold_cells<Op, Part>(s.cell, first, first + CELLS, lane) : none};
-    const Part prefix = fold_cells<Op, Part>(s.cell, 0, P::COUNTS ? first : cell, lane);
-    const Part total = P::COUNTS ? fold_cells<Op, Part>(s.cell, 0, nctas * CELLS, lane) : none;
+        in_tile = {P::COUNTS ? fold_cells<Op, Part>(s.cell, first, cell, ncells, lane) : none,
+                   P::COUNTS ? fold_cells<Op, Part>(s.cell, first, first + CELLS, ncells, lane) : none};
+    const Part prefix = fold_cells<Op, Part>(s.cell, 0, P::COUNTS ? first : cell, ncells, lane);
+    const Part total = P::COUNTS ? fold_cells<Op, Part>(s.cell, 0, ncells, ncells, lane) : none;
     policy.finish(args, (uint32_t)rank, {P::Op::apply(start, (V)prefix), (V)in_tile.before, (V)in_tile.all, P::Op::apply(start, (V)total)},
                   s.policy, warp, lane);
 #endif

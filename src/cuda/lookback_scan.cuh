@@ -31,6 +31,9 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     /* A fold that takes an instruction or three is there long before the scan: others need not wait for that. */
     static constexpr bool RANKS_LATER = HasInstruction<Op>::value;
 
+    /* Few warps wait for the scan of each: with more, shuffles would wait for one another. */
+    static constexpr bool BY_FOURS = ROWS == 2 && THREADS <= 128;
+
     typedef Vector<T, VEC> Vec;
     uint4 data[ROWS];
     T before[ROWS]; /* of the vector, in the warp's part; until rank(), what that needs */
@@ -47,7 +50,7 @@ template <class T, class Operator, class Shape> struct LookbackScan {
         if constexpr (RANKS_LATER)
             return fold_chunk<Op, T, VEC>(data, before);
         else
-            return scan_rows<Op, T, VEC>(data, before, lane);
+            return scan_rows<Op, T, VEC, BY_FOURS>(data, before, lane);
     }
 
     __device__ __forceinline__ void rank(int lane) {
@@ -64,12 +67,34 @@ template <class T, class Operator, class Shape> struct LookbackScan {
         if (is_whole(args, tile)) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) __stcs((uint4 *)(args.out + first_of(tile, warp, r, lane)), result(r, start, args.inclusive));
+        } else if (CUT_COMES_LAST && args.out_aligned) {
+            store_cut_last(args, tile, start, warp, lane);
         } else {
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 store_vector<T, VEC>(args.out, first_of(tile, warp, r, lane), args.n, args.out_aligned, result(r, start, args.inclusive));
         }
         if (args.total != nullptr && (tile + (uint64_t)1) * TILE_ITEMS >= args.n) store_total(args, tile, start, warp, lane);
+    }
+
+    /* What stores a vector that the end cuts may have to be fetched, and no other row is to wait for that. (Smaller elements do not gain by
+     * it, and sums of u32 would take 2 % longer.) */
+    static constexpr bool CUT_COMES_LAST = ROWS > 1 && sizeof(T) == 8;
+
+    __device__ __forceinline__ void store_cut_last(const Args &args, uint32_t tile, T start, int warp, int lane) {
+        uint4 cut = {0, 0, 0, 0};
+        bool has_cut = false;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const uint64_t at = first_of(tile, warp, r, lane);
+            const uint4 v = result(r, start, args.inclusive);
+            if (at + VEC <= args.n)
+                __stcs((uint4 *)(args.out + at), v);
+            else if (at < args.n)
+                cut = v, has_cut = true;
+        }
+        const uint32_t last = (uint32_t)(args.n % VEC);
+        if (has_cut) store_head(args.out + (args.n - last), last * (uint32_t)sizeof(T), cut);
     }
 
     __device__ __forceinline__ uint4 result(int r, T start, bool inclusive) const {

@@ -34,9 +34,12 @@ static __device__ __forceinline__ T fold_chunk(const uint4 (&data)[ROWS], T (&fo
 
 /* x[r]: the fold of this lane's vector of row r; becomes that of what comes before it in the part. Returns that of the whole part, in every
  * lane. */
-template <class Op, class T, int ROWS> static __device__ __forceinline__ T scan_folds(T (&x)[ROWS], int lane) {
+template <class Op, bool BY_FOURS, class T, int ROWS> static __device__ __forceinline__ T scan_folds(T (&x)[ROWS], int lane) {
     T run = (T)Neutral<Op>::value();
-    warp_scan_rows<Op>(x, lane);
+    if constexpr (BY_FOURS)
+        warp_scan_rows_by_fours<Op>(x, lane);
+    else
+        warp_scan_rows<Op>(x, lane);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1), row = (T)__shfl_sync(ALL_LANES, x[r], 31);
@@ -48,21 +51,22 @@ template <class Op, class T, int ROWS> static __device__ __forceinline__ T scan_
 
 /* rows[r]: what fold_chunk() has left there; becomes the fold of what comes before this lane's vector of row r in the part. Returns that of
  * the whole part, in every lane. */
-template <class Op, class T, int ROWS> static __device__ __forceinline__ T rank_rows(const uint4 (&data)[ROWS], T (&rows)[ROWS], int lane) {
+template <class Op, bool BY_FOURS = false, class T, int ROWS>
+static __device__ __forceinline__ T rank_rows(const uint4 (&data)[ROWS], T (&rows)[ROWS], int lane) {
     if constexpr (Halves<Op>::EXIST)
         return scan_rows_of_bytes<Op>(data, rows, lane);
     else
-        return scan_folds<Op>(rows, lane);
+        return scan_folds<Op, BY_FOURS>(rows, lane);
 }
 
-/* The same of rows that nothing is known of. */
-template <class Op, class T, int VEC, int ROWS>
+/* The same of rows that nothing is known of. BY_FOURS: all of a short input waits for this. */
+template <class Op, class T, int VEC, bool BY_FOURS = false, int ROWS>
 static __device__ __forceinline__ T scan_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
     if constexpr (!Halves<Op>::EXIST) {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) before[r] = fold_vector<Op, T, VEC>(data[r]);
     }
-    return rank_rows<Op>(data, before, lane);
+    return rank_rows<Op, BY_FOURS>(data, before, lane);
 }
 
 /* The results of one vector, given all that comes before it. */
