@@ -106,8 +106,8 @@ static __device__ __forceinline__ void bulk_store(void *dst, const void *s_src, 
 static __device__ __forceinline__ void bulk_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 static __device__ __forceinline__ void bulk_wait_written() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
-/* Orders this thread's ordinary accesses to shared memory before later ones of the copy engine: needed before a buffer that was written
- * with ordinary stores is handed back to it. */
+/* Orders this thread's ordinary accesses to shared memory before later ones of the copy engine: needed before a buffer is handed back to
+ * it that was written with ordinary stores, or was read into registers that nothing has used yet. */
 static __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* And accesses to global memory that this thread knows of, before later ones of the copy engine. */
