@@ -89,7 +89,7 @@ template <class P> struct RingFinisher : Ring<P> {
             const RingPlace place = place_of(k, c);
             P::take(args, (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES), place, note_of(k, c), local, lane);
             /* Nothing has been done yet with what was read, so that loads may still be waiting behind stores to global memory, which the
-             * arrival passes; once in some twenty launches the engine had filled the slot anew before (UTF-32, 2^28 bytes, H200). */
+             * arrival passes; once in some thirty launches the engine had filled the slot anew before (UTF-32, 2^28 bytes, H200). */
             fence_async_proxy();
             barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, and its notes */
             barrier_wait(&s.ready[i], parity_of(k));
