@@ -44,15 +44,18 @@ static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_
 
 static __device__ __forceinline__ uint32_t count_bits(uint64_t bits) { return (uint32_t)__popcll((long long)bits); }
 
+/* Digits in which some bit varies. */
+static __device__ __forceinline__ uint32_t varying_digits(uint64_t varying) {
+    uint32_t ndigits = 0;
+    for (uint64_t rest = varying; rest; rest >>= SORT_DIGIT_BITS) ndigits += (rest & (SORT_DIGITS - 1)) != 0;
+    return ndigits;
+}
+
 /* Digits that closing up would leave; and how many fewer than there are now that is. */
 static __device__ __forceinline__ uint32_t closed_digits(uint64_t varying) {
     return (count_bits(varying) + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
 }
-static __device__ __forceinline__ uint32_t digits_saved(uint64_t varying) {
-    uint32_t ndigits = 0;
-    for (uint64_t rest = varying; rest; rest >>= SORT_DIGIT_BITS) ndigits += (rest & (SORT_DIGITS - 1)) != 0;
-    return ndigits - closed_digits(varying);
-}
+static __device__ __forceinline__ uint32_t digits_saved(uint64_t varying) { return varying_digits(varying) - closed_digits(varying); }
 
 /* Finds the bits in which keys differ from the first one. */
 template <typename KEY> struct varying_bits {
@@ -66,12 +69,17 @@ template <typename KEY> struct varying_bits {
     }
 };
 
-/* Does a sample say that a pass can be saved, and that there are not so few values that they are counted? Where keys may be split further,
- * it must halve the passes, and where they are opened by one more, save two. All threads call it. JOB: a split_job. */
-template <typename KEY, typename JOB> static __device__ __forceinline__ bool sample_has_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
+/* In which bits do keys of a sample differ from the first one? All threads call it. JOB: a split_job. */
+template <typename KEY, typename JOB> static __device__ __forceinline__ uint64_t varying_in_sample(const JOB &job, uint64_t (&s_seen)[32]) {
     const struct key_order<KEY> order(job);
     const KEY *keys = (const KEY *)job.in;
-    const uint64_t varying = or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
+    return or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
+}
+
+/* Does a sample say that a pass can be saved, and that there are not so few values that they are counted? Where keys may be split further,
+ * it must halve the passes, and where they are opened by one more, save two. All threads call it. */
+template <typename KEY, typename JOB> static __device__ __forceinline__ bool sample_has_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
+    const uint64_t varying = varying_in_sample<KEY>(job, s_seen);
     const bool few = count_bits(varying) < 32 && 1u << count_bits(varying) <= job.most_values;
     return !few && digits_saved(varying) >= (job.levels_first ? closed_digits(varying) : job.least_saved);
 }

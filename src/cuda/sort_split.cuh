@@ -363,7 +363,10 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
     const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
-    const bool in_vain = few || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
+    /* What goes with keys that differ in two digits is moved twice by passes, too, and then it is in order. */
+    const bool two_digits = passes.header && passes.has_values && varying_digits(varying_in_sample<KEY>(job, s_seen)) <= 2;
+    __syncthreads(); /* s_seen may be used again */
+    const bool in_vain = few || two_digits || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     const bool gaps = skewed && !few && job.seen && look_for_gaps<KEY>(job, s_seen);
