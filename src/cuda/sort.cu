@@ -6,7 +6,7 @@
  *     sort_tile.cuh       a stable partition of one tile
  *
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh; without bits that all keys
- *                         share, sort_gaps.cuh
+ *                         share, sort_gaps.cuh; pairs of 64-bit keys mostly by their highest digits only, sort_mend.cuh
  *        sort_rounds.cuh  the same in one launch, of as many keys as fit the multiprocessors
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
@@ -138,7 +138,8 @@ template <typename KEY> static cudaError_t launch_histogram(const struct sort_jo
     const uint64_t per_cta = SORT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
     const uint32_t counters = counters_of<KEY>(job) * job->histogram_copies * (uint32_t)sizeof(uint32_t);
-    const uint32_t shared = max_u32(counters, job->most_values ? value_table_nbytes(sizeof(KEY)) : 0);
+    const uint32_t table = job->most_values ? value_table_nbytes(sizeof(KEY)) : job->may_mend ? MEND_SAMPLE * (uint32_t)sizeof(KEY) : 0;
+    const uint32_t shared = max_u32(counters, table);
     return launch_next(queue, sort_histogram<KEY>, nctas, SORT_HISTOGRAM_THREADS, shared, *job);
 }
 
@@ -147,7 +148,13 @@ template <typename KEY, int WORD> static cudaError_t launch_passes(const struct 
     const uint32_t table = WORD > 0 && job->most_values ? ranked_values_nbytes(sizeof(KEY)) : 0;
     struct sort_job passes = *job;
     if (is_one_round(job->n, sizeof(KEY))) passes.state_rows = 0; /* to be cleared for the next */
-    return launch_next(queue, sort_passes<KEY, WORD>, nctas, SORT_THREADS, table + tile_nbytes<KEY, WORD>(job), passes);
+    const cudaError_t error =
+        launch_next(queue, sort_passes<KEY, WORD, false>, nctas, SORT_THREADS, table + tile_nbytes<KEY, WORD>(job), passes);
+    if constexpr (sizeof(KEY) == 8 && WORD > 0) {
+        if (error == cudaSuccess && job->may_mend)
+            return launch_next(queue, sort_passes<KEY, WORD, true>, nctas, SORT_THREADS, tile_nbytes<KEY, WORD>(job), passes);
+    }
+    return error;
 }
 
 template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job *job, const struct cuda_queue *queue, uint32_t word) {
@@ -337,6 +344,13 @@ template <typename KEY> static uint32_t few_values(const struct cuda_queue *queu
     return queue->arch >= 90 && queue->arch < 120 ? SORT_DIGITS : 0; /* where a table has room beside a tile, twice a multiprocessor */
 }
 
+/* May onesweep leave out passes by low digits? Keys must not be taken in portions, and values be moved as they are; and a tile must have room
+ * for what mending needs. */
+template <typename KEY> static bool may_mend(const struct sort_args *args, const struct sort_job *job) {
+    return sizeof(KEY) == 8 && job->has_values && !job->by_place && args->hi_bit - args->lo_bit == 64 && args->n >= MEND_SAMPLE &&
+           job->nportions == 1 && job->rows > SORT_MIN_ROWS;
+}
+
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
 
 template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {
@@ -361,6 +375,7 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
     set_tiles(&job, rows_for(queue, args->n, most_rows), sizeof(KEY));
     job.most_values = few_values<KEY>(queue, args);
     job.histogram_copies = counter_copies(queue, job.n, counters_of<KEY>(&job));
+    job.may_mend = may_mend<KEY>(args, &job);
     struct sort_job passes = job;
     set_tiles(&passes, rows_of_passes(queue, args->n, most_rows), sizeof(KEY));
 

@@ -15,6 +15,8 @@
  * something goes with are written as what is left of them, to the buffer that the first pass does not write, and that is where it reads
  * them; a last pass opens them.
  *
+ * Of pairs of 64-bit keys a sample says whether the highest digits tell them apart; then passes by the others are left out (sort_mend.cuh).
+ *
  * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass.
  * A split that knows from a sample that it is not for the keys does all this at once, unless more must be known of them (sort_split.cuh).
  * Cost: the keys read once.  Source: Adinets and Merrill, Onesweep, 2022, section 4.1 */
@@ -23,6 +25,7 @@
 
 #include "sort_few.cuh"
 #include "sort_gaps.cuh"
+#include "sort_mend.cuh"
 #include "sort_rank.cuh"
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
@@ -83,7 +86,9 @@ static __device__ __forceinline__ void count_digits(const struct sort_job &job, 
     else
         read_keys((const KEY *)job.keys_in, job.n, counts);
     __syncthreads(); /* all counts */
-    for (uint32_t i = threadIdx.x; i < nwords / copies; i += blockDim.x) {
+    const uint32_t nsums = nwords / copies;
+    for (uint32_t k = threadIdx.x; k < nsums; k += blockDim.x) {
+        const uint32_t i = (k + blockIdx.x * SORT_DIGITS) % nsums; /* CTAs begin in different places */
         uint32_t sum = 0;
         for (uint32_t copy = 0; copy < copies; copy++)
             sum += s_counts[i * copies + ((copy + threadIdx.x) & (copies - 1))]; /* each lane another bank */
@@ -115,31 +120,41 @@ static __device__ uint32_t moves_of(const struct sort_job &job, uint32_t nlive) 
 /* What a move writes that so many follow. */
 static __device__ uint32_t buffer_before(uint32_t moves) { return moves % 2 == 0 ? BUFFER_OUT : BUFFER_TMP; }
 
-/* live: a bit for each pass that must sort. plan: what has their shifts and masks. closed: the keys have been written closed up. One thread
- * calls it. */
-template <typename PLAN> static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, uint32_t live, bool closed) {
-    const uint32_t nlive = __popc(live), moves = moves_of(job, nlive);
-    uint32_t copies = moves - nlive, moved = 0, sorted = 0, src = BUFFER_IN;
-    for (uint32_t pass = 0; pass < job.npasses; pass++) {
-        const bool sorts = live >> pass & 1;
-        if (!sorts && copies == 0) continue;
-        struct pass_plan *run = &job.header->run[moved];
-        run->pass = pass;
-        run->shift = plan.shift[pass];
-        run->mask = plan.mask[pass];
-        run->sorts = sorts;
-        run->first = moved == 0;
-        run->last = moved == moves - 1;
-        run->src = src;
-        run->keys_src = closed && moved == 0 ? buffer_before(moves) : src;
-        run->dst = src = buffer_before(moves - 1 - moved);
-        run->live = sorted;
-        sorts ? sorted++ : copies--;
-        moved++;
+/* live: a bit for each pass that must sort. plan: what has their shifts and masks. closed: the keys have been written closed up. mends:
+ * keys that no digit of these tells apart are to be put in order. All threads may call it; each of the first writes a pass. */
+template <typename PLAN>
+static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, uint32_t live, bool closed, bool mends) {
+    const uint32_t pass = threadIdx.x, nlive = (uint32_t)__popc(live), moves = moves_of(job, nlive), below = (1u << pass % 32) - 1;
+    uint32_t runs = live;
+    for (uint32_t copies = moves - nlive; copies > 0; copies--) runs |= ~runs & (runs + 1); /* the lowest that does not sort copies */
+    const bool opens = closed && !job.drop_keys;
+    struct pass_plan *run = job.header->run, *more = run + moves + opens;
+    if (pass < job.npasses && runs >> pass & 1) {
+        const uint32_t moved = (uint32_t)__popc(runs & below), src = moved == 0 ? BUFFER_IN : buffer_before(moves - moved);
+        const enum pass_kind kind = live >> pass & 1 ? PASS_SORTS : PASS_COPIES;
+        run[moved] = {pass,
+                      plan.shift[pass],
+                      plan.mask[pass],
+                      kind,
+                      moved == 0,
+                      moved == moves - 1 && !mends,
+                      false,
+                      src,
+                      buffer_before(moves - 1 - moved),
+                      closed && moved == 0 ? buffer_before(moves) : src,
+                      (uint32_t)__popc(live & below)};
     }
-    if (closed && !job.drop_keys)
-        job.header->run[moved++] = {0, 0, 0, false, false, true, true, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, sorted};
-    job.header->nruns = moved;
+    if (pass < job.npasses && mends) {
+        const uint32_t from = pass % 2 ? BUFFER_TMP : BUFFER_OUT, to = pass % 2 ? BUFFER_OUT : BUFFER_TMP;
+        const bool last = pass == job.npasses - 1;
+        more[1 + pass] = {pass, plan.shift[pass], plan.mask[pass], PASS_SORTS, false, last, true, from, to, from, nlive + pass};
+    }
+    if (pass > 0) return;
+    const uint32_t low = mends ? plan.shift[__ffs((int)live) - 1] : 0;
+    if (opens) run[moves] = {0, 0, 0, PASS_OPENS, false, true, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
+    if (mends) more[0] = {0, low, 0, PASS_MENDS, false, false, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
+    job.header->nruns[0] = moves + opens;
+    job.header->nruns[1] = mends ? 1 + job.npasses : 0;
 }
 
 /* Are there gaps to be closed up? Then each CTA knows how, and the first leaves it to the passes. All threads call it. */
@@ -187,6 +202,25 @@ static __device__ __forceinline__ uint32_t scan_all_histograms(const struct sort
     return s_live;
 }
 
+/* Counts the digits of keys that are not closed up. sampled: some may be left out. All threads of all CTAs call it. */
+template <typename KEY>
+static __device__ __forceinline__ void count_all_digits(const struct sort_job &job, uint32_t *s_counts, bool sampled) {
+    if constexpr (sizeof(KEY) == 8) {
+        if (sampled) draw_sample<KEY>(job);
+    }
+    count_digits(job, job, key_order<KEY>(job), s_counts, (KEY *)NULL);
+}
+
+/* The plan of these, by the CTA that is done last. All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ void plan_passes(const struct sort_job &job, uint32_t live, uint32_t *s_words, bool sampled) {
+    uint32_t kept = live;
+    if constexpr (sizeof(KEY) == 8) {
+        if (sampled && __popc(live) >= MEND_LEAST_PASSES + MEND_LEAST_SAVED) kept = passes_that_tell(job, live, (KEY *)s_words);
+    }
+    write_plan(job, job, kept, false, kept != live);
+}
+
 /* All that is to be done for keys that are not closed up, and not counted by value: by the kernel that finds out that they are left to the
  * passes, and has as many threads as the one below. All threads of all CTAs call it; true for the CTA that is done last. s_counts: the
  * counters. */
@@ -194,10 +228,9 @@ template <typename KEY> static __device__ __forceinline__ bool count_and_plan(co
     __shared__ uint64_t s_sums[SORT_HISTOGRAM_THREADS / 32];
     clear_first_states(job);
     __syncthreads(); /* nobody needs the shared memory any more */
-    count_digits(job, job, key_order<KEY>(job), s_counts, (KEY *)NULL);
+    count_all_digits<KEY>(job, s_counts, job.may_mend);
     if (!is_done_last(&job.header->histograms_done)) return false;
-    const uint32_t live = scan_all_histograms(job, s_sums);
-    if (threadIdx.x == 0) write_plan(job, job, live, false);
+    plan_passes<KEY>(job, scan_all_histograms(job, s_sums), s_counts, job.may_mend);
     return true;
 }
 
@@ -210,6 +243,7 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     wait_for_predecessor();
     if (!is_for_passes(job) || (job.only_if && *job.only_if == PASSES_PLANNED)) return;
     const bool perhaps_few = job.most_values && (!job.only_if || *job.only_if == PERHAPS_FEW);
+    const bool sampled = job.may_mend && !perhaps_few; /* the sample lies where values would */
     clear_first_states(job);
     bool counted = false, tried = false, closed = false;
     KEY *closed_keys = NULL;
@@ -222,17 +256,16 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
         const closed_order<KEY> order(key_order<KEY>(job), s_gaps, true, 0);
         if (closed) count_digits(job, s_gaps, order, (uint32_t *)s_memory, closed_keys);
     }
-    if (!counted && !closed) count_digits(job, job, key_order<KEY>(job), (uint32_t *)s_memory, (KEY *)NULL);
+    if (!counted && !closed) count_all_digits<KEY>(job, (uint32_t *)s_memory, sampled);
     if (!is_done_last(&job.header->histograms_done)) return;
     if constexpr (sizeof(KEY) >= 4) {
         if (tried && plan_values<KEY>(job, s_memory, s_values, s_sums)) return; /* all CTAs have tried, or none has */
     }
     const uint32_t live = scan_all_histograms(job, s_sums);
-    if (threadIdx.x > 0) return;
-    if (closed)
-        write_plan(job, s_gaps, live, closed_keys != NULL);
+    if (!closed)
+        plan_passes<KEY>(job, live, (uint32_t *)s_memory, sampled);
     else
-        write_plan(job, job, live, false);
+        write_plan(job, s_gaps, live, closed_keys != NULL, false);
 }
 
 #endif

@@ -17,12 +17,16 @@
 /* Buffers by number, for keys and for values alike. */
 enum { BUFFER_IN, BUFFER_OUT, BUFFER_TMP };
 
-/* A pass that runs. One whose digit all keys share does not, unless data must change buffers so that the last one ends in `out`: then it
- * copies. */
+/* What a pass does: sorts; copies, where data must change buffers so that the last one ends in `out`; opens keys where they are
+ * (sort_gaps.cuh), or mends what no digit of the passes before has told apart (sort_mend.cuh). */
+enum pass_kind : uint8_t { PASS_SORTS, PASS_COPIES, PASS_OPENS, PASS_MENDS };
+
+/* A pass that runs. One whose digit all keys share does not, unless it copies. */
 struct pass_plan {
     uint32_t pass, shift, mask; /* which digit */
-    bool sorts, first, last;
-    bool opens; /* does not sort: keys are opened (sort_gaps.cuh) */
+    enum pass_kind kind;
+    bool first, last;
+    bool again; /* runs only if mending has failed */
     uint32_t src, dst, keys_src;
     uint32_t live; /* passes before this one that sort */
 };
@@ -49,9 +53,10 @@ struct sort_header {
     struct value_table values;
     uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then where each digit starts; [1]: the same for odd portions */
     uint32_t histograms_done;                       /* CTAs */
-    uint32_t ticket, tiles_done;                    /* of all passes together, in their order */
-    uint32_t nruns;                                 /* passes that run */
-    struct pass_plan run[SORT_MAX_PASSES];
+    uint32_t nruns[2];                              /* passes that run; and, of pairs that are to be mended, behind these (sort_mend.cuh) */
+    uint32_t ticket[2], tiles_done[2];              /* of all of either together, in their order */
+    uint32_t unmended;                              /* not 0: keys are to be sorted by all digits after all (sort_mend.cuh) */
+    struct pass_plan run[2 * SORT_MAX_PASSES + 1];
     __align__(16) struct bit_gaps gaps;
 };
 
@@ -85,6 +90,7 @@ struct sort_job {
     bool drop_keys;            /* argsort: the last pass writes no keys */
     bool in_place;             /* keys or values: the first pass must not write to `out` */
     bool all_in_place;         /* with no live pass there is nothing to move */
+    bool may_mend;             /* passes by low digits may be left out (sort_mend.cuh) */
     uint32_t most_values;      /* if there are so few, keys alone are counted by value, and not moved; others are sorted by its rank */
 
     const void *values_moved;     /* NULL, or if only_if says ALL_FIT, what the indices of values that are gathered are of */

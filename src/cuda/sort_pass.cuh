@@ -8,6 +8,9 @@
  * Keys alone that have been counted by value are not moved, but written anew (sort_few.cuh); others are sorted by the ranks of their values
  * (sort_ranked_values.cuh).
  *
+ * Pairs of 64-bit keys may be sorted by their highest digits only (sort_mend.cuh). Then they are mended by a second launch, in which the
+ * passes by all digits are queued behind, and most often not done.
+ *
  * The counts of a look-back have 30 bits, so more keys than fit are taken in portions, each with a look-back of its own.
  * Cost: keys and values read once and written once a pass.
  * Source: Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs, 2022. */
@@ -85,9 +88,9 @@ static __device__ __forceinline__ void clear_states(uint32_t *states, uint32_t n
 
 /* What one thread of a CTA finds out for all: in shared memory, because registers are short. */
 template <typename KEY> struct pass_desk {
-    uint32_t nruns, ticket;
-    uint32_t finished;   /* tiles that have not been reported yet */
-    uint32_t waited_for; /* tiles that were seen to be done */
+    uint32_t first_run, nruns, ticket; /* of this launch */
+    uint32_t finished;                 /* tiles that have not been reported yet */
+    uint32_t waited_for;               /* tiles that were seen to be done */
     uint32_t portion_tile, portion, round;
     struct pass_plan run;
     struct sort_tile<KEY> tile;
@@ -95,31 +98,36 @@ template <typename KEY> struct pass_desk {
     struct pass_starts starts;
 };
 
-template <typename KEY> static __device__ __forceinline__ void report(const struct sort_job &job, struct pass_desk<KEY> &desk) {
+template <bool MENDS, typename KEY> static __device__ __forceinline__ void report(const struct sort_job &job, struct pass_desk<KEY> &desk) {
     __threadfence(); /* what this CTA wrote before its tiles are counted as done */
-    atomicAdd(&job.header->tiles_done, desk.finished);
+    atomicAdd(&job.header->tiles_done[MENDS], desk.finished);
     desk.finished = 0;
 }
 
 /* One thread calls it, after a barrier behind the tile before: draws a ticket, and waits until all tiles that its tile depends on are done:
  * those of the passes before, and of the portions before. Before it waits it reports its own, and before it leaves: a last portion may have
  * fewer tiles than there are CTAs, and those who do it wait for all others. */
-template <typename KEY> static __device__ __forceinline__ void draw_ticket(const struct sort_job &job, struct pass_desk<KEY> &desk) {
-    desk.ticket = atomicAdd(&job.header->ticket, 1);
+template <bool MENDS, typename KEY>
+static __device__ __forceinline__ void draw_ticket(const struct sort_job &job, struct pass_desk<KEY> &desk) {
+    desk.ticket = atomicAdd(&job.header->ticket[MENDS], 1);
     if (desk.ticket / job.ntiles >= desk.nruns) {
-        report(job, desk);
+        report<MENDS>(job, desk);
         return;
     }
     const uint32_t number = desk.ticket % job.ntiles, portion = number / job.portion_tiles, portion_tile = number % job.portion_tiles;
     const uint32_t before = desk.ticket - portion_tile;
     if (before != desk.waited_for) {
-        report(job, desk);
-        while (load_relaxed(&job.header->tiles_done) < before) {
+        report<MENDS>(job, desk);
+        while (load_relaxed(&job.header->tiles_done[MENDS]) < before) {
         }
         __threadfence(); /* having seen them done, see what they wrote */
         desk.waited_for = before;
     }
-    desk.run = job.header->run[desk.ticket / job.ntiles];
+    desk.run = job.header->run[(MENDS ? desk.first_run : 0) + desk.ticket / job.ntiles];
+    if (MENDS && desk.run.again && !load_relaxed(&job.header->unmended)) {
+        desk.nruns = 0;
+        return;
+    }
     desk.tile = tile_at<KEY>(job, desk.run, number);
     desk.portion = portion;
     desk.portion_tile = portion_tile;
@@ -129,21 +137,25 @@ template <typename KEY> static __device__ __forceinline__ void draw_ticket(const
 }
 
 /* All passes. SORT: sorts the tile at hand, s_desk.tile. */
-template <typename KEY, int VALUE_NBYTES, typename SORT>
-static __device__ __forceinline__ void do_passes(const struct sort_job &job, struct pass_desk<KEY> &s_desk, const SORT &sort) {
+template <typename KEY, int VALUE_NBYTES, bool MENDS, typename SORT>
+static __device__ __forceinline__ void do_passes(const struct sort_job &job, struct pass_desk<KEY> &s_desk, unsigned char *s_memory,
+                                                 const SORT &sort) {
     if (threadIdx.x == 0) {
-        s_desk.nruns = job.header->nruns;
+        s_desk.nruns = job.header->nruns[MENDS];
+        s_desk.first_run = job.header->nruns[0];
         s_desk.finished = s_desk.waited_for = 0;
     }
     for (;;) {
-        if (threadIdx.x == 0) draw_ticket(job, s_desk);
+        if (threadIdx.x == 0) draw_ticket<MENDS>(job, s_desk);
         __syncthreads(); /* the tile is known, and what was waited for can be seen by all */
         if (s_desk.ticket / job.ntiles >= s_desk.nruns) return;
-        if (s_desk.run.sorts) {
+        if (s_desk.run.kind == PASS_SORTS) {
             clear_states(job.states[(s_desk.round + 1) % 2], job.state_rows, s_desk.portion_tile, tiles_of_portion(job, s_desk.portion));
             sort();
-        } else if (VALUE_NBYTES > 0 && s_desk.run.opens) {
+        } else if (VALUE_NBYTES > 0 && s_desk.run.kind == PASS_OPENS) {
             open_tile(job, s_desk.tile);
+        } else if (MENDS && s_desk.run.kind == PASS_MENDS) {
+            if constexpr (MENDS) mend_tile<KEY, VALUE_NBYTES>(job, s_desk.tile, s_desk.run.shift, s_memory);
         } else {
             copy_tile<KEY, VALUE_NBYTES>(job, s_desk.tile);
         }
@@ -153,7 +165,7 @@ static __device__ __forceinline__ void do_passes(const struct sort_job &job, str
 }
 
 /* Dynamic shared memory: a tile; before it, if keys with something may be sorted by the ranks of their values, a table of these. */
-template <typename KEY, int VALUE_NBYTES>
+template <typename KEY, int VALUE_NBYTES, bool MENDS>
 __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(const __grid_constant__ struct sort_job job) {
     constexpr int ROWS = sort_rows(sizeof(KEY), VALUE_NBYTES);
     extern __shared__ __align__(16) unsigned char s_memory[];
@@ -161,13 +173,14 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
     __shared__ struct pass_desk<KEY> s_desk;
     wait_for_predecessor();
     if (!is_for_passes(job)) return;
-    if constexpr (sizeof(KEY) >= 4) {
+    if (MENDS && job.header->nruns[1] == 0) return;
+    if constexpr (sizeof(KEY) >= 4 && !MENDS) {
         if (job.most_values && job.header->values.nvalues) {
             if constexpr (VALUE_NBYTES == 0) {
                 fill_values<SORT_THREADS, KEY>(job);
             } else {
                 const struct value_order<KEY> order(job, s_memory);
-                do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
+                do_passes<KEY, VALUE_NBYTES, MENDS>(job, s_desk, s_memory, [&] {
                     sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts,
                                                                       s_memory + ranked_values_nbytes(sizeof(KEY)), s_sums, order);
                 });
@@ -183,12 +196,12 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             for (uint32_t i = threadIdx.x; i < sizeof s_gaps / sizeof *words; i += SORT_THREADS) ((uint32_t *)&s_gaps)[i] = words[i];
             __syncthreads(); /* the plan */
         }
-        do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, s_desk, s_memory, [&] {
             const closed_order<KEY> order(key_order<KEY>(job), s_gaps, closed, s_desk.run.live);
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, order);
         });
     } else {
-        do_passes<KEY, VALUE_NBYTES>(job, s_desk, [&] {
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, s_desk, s_memory, [&] {
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, key_order<KEY>(job));
         });
     }

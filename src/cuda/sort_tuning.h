@@ -22,6 +22,15 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define SORT_MIN_ROWS    2
 #define SORT_FULL_ROUNDS 2 /* of tiles, at most: 2^22 pairs of 32 bits take 210 us so, 220 in one and a half rounds */
 
+/* Passes by low digits that need not be (sort_mend.cuh): keys of a sample; keys of which it tells enough; keys of it that may repeat;
+ * passes that are left, at least, and left out; keys of a run that agree in what is left, at most. */
+#define MEND_SAMPLE       4096
+#define MEND_SURE         (1u << 25)
+#define MEND_REPEATS      24u
+#define MEND_LEAST_PASSES 4
+#define MEND_LEAST_SAVED  2
+#define MEND_MOST         512
+
 /* Tile states are 32-bit words of which two bits are the state: a look-back never spans more keys than this. */
 #define SORT_PORTION_ITEMS (1u << 29)
 /* A digit that more lanes of a warp than this share in a row is ranked by ballot in the rows that follow. */

@@ -118,6 +118,10 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         return spread_number(i % 2000 == 1000 ? i - 1000 : i, nbits);
     case LATE_ECHO:
         return spread_number(i % 2000 >= 1000 && i > n / 4 * 3 ? i - 1000 : i, nbits);
+    case NESTS:
+    case CROWD:
+        if (i % (distribution == NESTS ? 1000 : 5000)) return make_key(HOT, nbits, i, n);
+        return (make_key(HOT, nbits, i, n) & 0xfffff) | (spread_number(distribution == NESTS ? i / 100000 : 0, nbits) & ~UINT64_C(0xfffff));
     default:
         return distribution >= PROPORTION ? float_key(distribution, nbits, i) & all : masked_key(distribution, x, nbits);
     }

@@ -42,9 +42,12 @@ enum distribution {
     PEAK,                   /* in [0, 1), but for one in 1,000, which is a half */
     SETTLED,                /* as SPREAD, but what is next to zero has settled on fifty values on either side */
     /* Integers. */
-    SUNK,     /* four bits below the top twelve are zero, so that bins are 16 times what is expected */
-    ECHO,     /* one in 2,000 occurs once more, 1,000 keys later; */
-    LATE_ECHO /* each that does not come in the first three quarters */
+    SUNK,      /* four bits below the top twelve are zero, so that bins are 16 times what is expected */
+    ECHO,      /* one in 2,000 occurs once more, 1,000 keys later; */
+    LATE_ECHO, /* each that does not come in the first three quarters */
+    /* Of 64 bits. */
+    NESTS, /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */
+    CROWD  /* or one in 5,000 of the only one */
 };
 
 /* Key i of n, as bits. */

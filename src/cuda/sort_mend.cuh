@@ -1,0 +1,189 @@
+/* sort_mend.cuh: pairs of 64-bit keys are sorted by their highest digits only, if these nearly tell all keys apart; then what is out of
+ * order is mended where it lies.
+ *
+ *     a sample             no two keys that differ agree in the digits that are kept: so the passes of the others are left out
+ *     passes               by the digits kept, stable as ever
+ *     mending              keys that agree in these lie side by side, in a *run*: where one is out of order, its keys find their places by
+ *                          comparing each with each
+ *
+ * A tile's CTA mends the runs that begin in it. All it decides by are the keys as they were when it read them: nobody else moves keys of
+ * its runs, and whoever moves other keys leaves the bits that tell runs apart as they were. If a run is too long, all passes are done after
+ * all, from where the keys are by then: equal keys are still in their order.
+ * Cost: the keys read once, instead of read and written for each digit left out. */
+#ifndef UPSWEEP_CUDA_SORT_MEND_CUH
+#define UPSWEEP_CUDA_SORT_MEND_CUH
+
+#include "sort_few.cuh"
+#include "sort_tile.cuh"
+
+/* Where in a table of a sample's keys one is, by the bits that are kept. */
+static __device__ __forceinline__ uint32_t mend_slot(uint64_t kept) { return (uint32_t)(kept * 0x9e3779b97f4a7c15u >> 52); }
+static_assert(MEND_SAMPLE == 1 << (64 - 52), "as many places");
+
+/* ---- which digits are kept ------------------------------------------------------------------------------------------------------ */
+
+/* Each CTA of those that count the digits draws its share of a sample; it is left where values would be, which are not counted then. All
+ * threads of all CTAs call it. */
+template <typename KEY> static __device__ __forceinline__ void draw_sample(const struct sort_job &job) {
+    const struct key_order<KEY> order(job);
+    const uint64_t part = job.n / MEND_SAMPLE;
+    for (uint32_t i = blockIdx.x * 32 + threadIdx.x; threadIdx.x < 32 && i < MEND_SAMPLE; i += gridDim.x * 32) {
+        const uint32_t random = (i + 1) * 0x9e3779b9u; /* as sampled_key() */
+        job.header->values.key[i] = order.image(((const KEY *)job.keys_in)[i * part + (random * part >> 32)]);
+    }
+}
+
+/* Are there perhaps many keys that occur often? A run of them, and of a single other key, would be too long to be mended. There can be n /
+ * MEND_MOST such keys; with 2 log(n) - 6 bits it is not likely that any other key agrees with one of these. s_keys [MEND_SAMPLE]. */
+template <typename KEY, uint32_t EACH>
+static __device__ __forceinline__ bool keys_repeat(const struct sort_job &job, const KEY (&images)[EACH], KEY *s_keys) {
+    int nmet = 0; /* keys that have met an equal one, where it had been put */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) s_keys[k * SORT_HISTOGRAM_THREADS + threadIdx.x] = 0;
+    __syncthreads(); /* nothing is there */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++)
+        nmet += __syncthreads_count(atomicExch((unsigned long long *)&s_keys[mend_slot(images[k])], images[k]) == images[k]);
+    return (uint32_t)nmet > min(MEND_REPEATS, (1u << 30) / (uint32_t)job.n);
+}
+
+/* live: a bit for each pass in which keys differ. Returns those that are worth while: the highest, as few as tell all keys of the sample
+ * apart; or all. s_keys [MEND_SAMPLE]. All threads of the CTA that is done last call it. */
+template <typename KEY>
+static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_job &job, uint32_t live, KEY *s_keys) {
+    constexpr uint32_t EACH = MEND_SAMPLE / SORT_HISTOGRAM_THREADS;
+    const uint32_t more = 32 - (uint32_t)__clz((int)((job.n - 1) / MEND_SURE)); /* bits that must not be needed */
+    KEY images[EACH];
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) images[k] = __ldcg(&job.header->values.key[k * SORT_HISTOGRAM_THREADS + threadIdx.x]);
+    const uint32_t least_bits = keys_repeat(job, images, s_keys) ? 2 * (32 - (uint32_t)__clz((int)(job.n - 1))) - 6 : 0;
+    for (int left_out = __popc(live) - MEND_LEAST_PASSES; left_out >= MEND_LEAST_SAVED; left_out--) {
+        uint32_t kept = live;
+        for (int i = 0; i < left_out; i++) kept &= kept - 1;
+        if ((uint32_t)__popc(kept) * SORT_DIGIT_BITS < least_bits) continue;
+        const uint32_t low = job.shift[__ffs((int)kept) - 1] + more;
+        __syncthreads(); /* nobody needs the shared memory any more */
+#pragma unroll
+        for (uint32_t k = 0; k < EACH; k++) s_keys[mend_slot(images[k] >> low)] = images[k];
+        __syncthreads(); /* of keys that agree in what is kept, one is there */
+        bool differ = false;
+#pragma unroll
+        for (uint32_t k = 0; k < EACH; k++) {
+            const KEY other = s_keys[mend_slot(images[k] >> low)] ^ images[k];
+            differ = differ || (other != 0 && other >> low == 0);
+        }
+        if (!__syncthreads_or(differ)) return kept;
+    }
+    return live;
+}
+
+/* ---- mending a tile ---------------------------------------------------------------------------------------------------------- */
+
+/* The keys of a tile, and some that follow, in shared memory; and for each a bit: is it of a run with the next one; is it greater than
+ * that, too; is it of a run that is to be mended? */
+template <typename KEY> struct mend_desk {
+    KEY *images;
+    uint32_t *joined, *greater, *marked;
+
+    /* By whole warps. */
+    __device__ __forceinline__ void set_bits(uint32_t i, bool joins, bool is_greater) const {
+        const uint32_t joined_bits = __ballot_sync(~0u, joins), greater_bits = __ballot_sync(~0u, joins && is_greater);
+        if (i % 32 > 0) return;
+        joined[i / 32] = joined_bits;
+        greater[i / 32] = greater_bits;
+        marked[i / 32] = 0;
+    }
+    /* The first of the run that key i is of. */
+    __device__ __forceinline__ uint32_t first_of_run(uint32_t i) const {
+        uint32_t word = i / 32, apart = ~joined[word] & ((1u << i % 32) - 1);
+        while (apart == 0 && word > 0) apart = ~joined[--word];
+        return apart ? word * 32 + 32 - (uint32_t)__clz((int)apart) : 0;
+    }
+    /* The last one. */
+    __device__ __forceinline__ uint32_t last_of_run(uint32_t i) const {
+        uint32_t word = i / 32, apart = ~joined[word] & (~0u << i % 32);
+        while (apart == 0) apart = ~joined[++word];
+        return word * 32 + (uint32_t)__ffs((int)apart) - 1;
+    }
+    __device__ __forceinline__ void mark(uint32_t first, uint32_t last) const {
+        for (uint32_t word = first / 32; word <= last / 32; word++) {
+            const uint32_t from = word == first / 32 ? ~0u << first % 32 : ~0u, to = word == last / 32 ? ~0u >> (31 - last % 32) : ~0u;
+            atomicOr(&marked[word], from & to);
+        }
+    }
+    /* Where key i belongs, of the run from first to last. */
+    __device__ __forceinline__ uint32_t place_of(uint32_t i, uint32_t first, uint32_t last) const {
+        const KEY image = images[i];
+        uint32_t place = first;
+        for (uint32_t k = first; k <= last; k++) place += images[k] < image || (images[k] == image && k < i);
+        return place;
+    }
+};
+
+/* A tile whose keys, and values, lie where they are wanted, but for runs that are out of order. low: bits that tell no runs apart. Dynamic
+ * shared memory as for a tile. */
+template <typename KEY, int VALUE_NBYTES>
+static __device__ __forceinline__ void mend_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile, uint32_t low,
+                                                 unsigned char *s_memory) {
+    typedef typename value_word<VALUE_NBYTES>::type WORD;
+    static_assert(MEND_MOST == SORT_THREADS, "a row of keys that follow");
+    constexpr int ROWS = sort_rows(sizeof(KEY), VALUE_NBYTES) + 1, LOADS = 4;
+    const uint32_t most = job.rows * SORT_THREADS + MEND_MOST; /* that there can be, with those that follow */
+    uint32_t *words = (uint32_t *)((KEY *)s_memory + most);
+    const struct mend_desk<KEY> s = { (KEY *)s_memory, words, words + most / 32, words + most / 16 };
+    const struct key_order<KEY> order(job);
+    KEY *keys = tile.keys_dst + tile.first;
+    WORD *values = (WORD *)tile.values_dst + tile.first;
+    const uint32_t count = tile.count, all = (uint32_t)min((uint64_t)(count + MEND_MOST), job.n - tile.first);
+    const bool ends = tile.first + all == job.n;
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < all; first += LOADS * SORT_THREADS) {
+        KEY some[LOADS];
+#pragma unroll
+        for (uint32_t k = 0; k < LOADS; k++) some[k] = first + k * SORT_THREADS < all ? keys[first + k * SORT_THREADS] : (KEY)0;
+#pragma unroll
+        for (uint32_t k = 0; k < LOADS; k++) {
+            if (first + k * SORT_THREADS < all) s.images[first + k * SORT_THREADS] = order.image(some[k]);
+        }
+    }
+    const bool goes_on = tile.first > 0 && (order.image(keys[-1]) ^ order.image(keys[0])) >> low == 0; /* a run of the tile before */
+    __syncthreads();                                                                                   /* all images */
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i / 32 * 32 < all; i += SORT_THREADS) {
+        const KEY image = i < all ? s.images[i] : (KEY)0, next = i + 1 < all ? s.images[i + 1] : (KEY)~image;
+        s.set_bits(i, (image ^ next) >> low == 0, image > next);
+    }
+    __syncthreads(); /* all bits */
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < all; i += SORT_THREADS) {
+        if (!(s.greater[i / 32] >> i % 32 & 1)) continue;
+        const uint32_t first = s.first_of_run(i), last = s.last_of_run(i);
+        if (first >= count) continue;                                           /* the CTA of the next tile mends it; */
+        const bool before = first == 0 && goes_on;                              /* or that of the tile before, if it sees all of it */
+        if (last - first >= MEND_MOST || (!before && last == all - 1 && !ends)) /* it may be even longer */
+            job.header->unmended = 1;
+        else if (!before)
+            s.mark(first, last);
+    }
+    __syncthreads(); /* all marks */
+    struct packed_ranks<ROWS> places;
+    WORD moved[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t i = row * SORT_THREADS + threadIdx.x;
+        uint32_t place = i;
+        if (i < all && s.marked[i / 32] >> i % 32 & 1) place = s.place_of(i, s.first_of_run(i), s.last_of_run(i));
+        places.set(row, place);
+        if (place != i) moved[row] = values[i];
+    }
+    __syncthreads(); /* all values have been read */
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t i = row * SORT_THREADS + threadIdx.x, place = places.get(row);
+        if (place == i) continue;
+        keys[place] = order.key_of_image(s.images[i]);
+        values[place] = moved[row];
+    }
+}
+
+#endif
