@@ -68,7 +68,10 @@ static bool bad_line(const struct source *source, const char *text, const char *
     size_t i = 0;
     for (; text[i] && i < sizeof shown - 1; i++) shown[i] = text[i] < ' ' || text[i] > '~' ? '?' : text[i];
     shown[i] = '\0';
-    return complain(source->name, "line %llu: '%s'%s %s", (unsigned long long)source->text.line, shown, text[i] ? "..." : "", wrong);
+    union number number; /* who gives no type may not know that there is one */
+    const bool is_fraction = source->type == UPSWEEP_I64 && strpbrk(text, ".eE") && !number_parse(text, UPSWEEP_F64, &number);
+    return complain(source->name, "line %llu: '%s'%s %s%s", (unsigned long long)source->text.line, shown, text[i] ? "..." : "", wrong,
+                    is_fraction ? " (for floats: --type f64)" : "");
 }
 
 bool text_read(struct source *source, void *items, uint64_t max, uint64_t *n) {

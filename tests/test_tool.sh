@@ -184,6 +184,9 @@ expect_stdin 'compact, negative constant' '3 -1 -5 7' '-5' "$tool" compact -f te
 expect_stdin 'compact, indices' '3 1 0 7 0 4' '0 1 3 5' "$tool" compact -f text --indices
 expect_stdin 'compact, indices, chunks' '3 1 0 7 0 4' '0 1 3 5' "$tool" compact -f text --indices --chunk 16
 expect_stdin 'compact, count' '3 1 0 7 0 4' '4' "$tool" compact -f text --count
+printf '1\n2.5\n' >floats.txt
+expect_error 'text of floats without a type' "line 2: '2.5' is not a whole number (for floats: --type f64)" "$tool" scan floats.txt
+rm floats.txt
 printf '0\n1\n0\n255\n' >flags.txt
 expect_stdin 'compact, flags as text' '3 1 0 7' '1 7' "$tool" compact -f text --flags flags.txt
 rm flags.txt
