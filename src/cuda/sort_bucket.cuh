@@ -6,7 +6,6 @@
 #define UPSWEEP_CUDA_SORT_BUCKET_CUH
 
 #include "sort_item.cuh"
-#include "sort_merge.cuh"
 #include "sort_repeats.cuh"
 #include "sort_values.cuh"
 
@@ -143,6 +142,7 @@ template <typename ITEM> struct found_bucket {
     bool keys;      /* not yet images */
     uint32_t ahead; /* items from here to a bucket of about as many that will be next when this one has been sorted; 0: not known */
     bool again;     /* if there is no room for ranks, and keys repeat, they may be read again */
+    bool unknown;   /* what they share is found by looking at them */
 };
 
 /* Where a bucket goes in the output is the sum of this over all threads; in a slot, of the sizes of those before it: of other coarse
@@ -215,11 +215,43 @@ static __device__ __noinline__ void put_in_deep_bins(ITEM *s_slots, const ITEM *
     }
 }
 
+/* The least and the greatest item of each warp. Shared memory, where the bucket's slots will be. */
+template <typename ITEM> struct bucket_ends { ITEM least[32], most[32]; };
+
+/* All threads call it; a barrier must follow. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ void note_ends(struct bucket_ends<ITEM> &s, const ITEM (&items)[SHAPE::ROWS],
+                                                 const struct bucket_rows<SHAPE> &rows) {
+    ITEM least = (ITEM) ~(ITEM)0, most = 0;
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) {
+        least = rows.has(row) ? min(least, items[row]) : least;
+        most = rows.has(row) ? max(most, items[row]) : most;
+    }
+    least = least_of_warp(least);
+    most = (ITEM)~least_of_warp((ITEM)~most);
+    if (threadIdx.x % 32 > 0) return;
+    s.least[threadIdx.x / 32] = least;
+    s.most[threadIdx.x / 32] = most;
+}
+
+/* What the items of a bucket have in common, when all ends are noted. All threads call it. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ void bound_by_ends(struct found_bucket<ITEM> *found, const struct split_job &job,
+                                                     const struct bucket_ends<ITEM> &s) {
+    const uint32_t warp = threadIdx.x % SHAPE::WARPS;
+    const ITEM most = (ITEM)~least_of_warp((ITEM)~s.most[warp]);
+    found->least = least_of_warp(s.least[warp]) & (ITEM) ~(ITEM)0 << job.bits.index_shift; /* what is below an index is not looked at */
+    const uint32_t zeros = (uint32_t)__clzll((long long)(most - found->least)) - (64 - (uint32_t)sizeof(ITEM) * 8);
+    found->bounded = true;
+    found->bits = min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1);
+}
+
 /* False: its bins are not for this; it lies as it was, and nothing is written. KEYS: what lies there is keys yet, all of one sign, so that
- * an image is one operation. AGAIN: if there is no room for ranks, items may be read again. All threads call it. */
-template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false, bool AGAIN = false>
-static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found,
-                                                   unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
+ * an image is one operation. FUSED: what its items share may be unknown; and keys alone may be read again. All threads call it. */
+template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false, bool FUSED = false>
+static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, struct found_bucket<ITEM> found, unsigned char *s_memory,
+                                                   struct bucket_desk<ITEM> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
     const uint32_t n = found.n;
     uint32_t *s_bins = (uint32_t *)s_memory;
@@ -235,10 +267,12 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
         for (int row = 0; row < ROWS; row++) items[row] = order.order.image(items[row]);
     }
     if (threadIdx.x == 0) s.some_item = items[0];
+    if (FUSED && found.unknown) note_ends<SHAPE>(*(struct bucket_ends<ITEM> *)s_slots, items, rows);
     static_assert(SHAPE::BINS / 4 % THREADS == 0, "as many vectors of bins for each thread");
 #pragma unroll
     for (uint32_t i = 0; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i + threadIdx.x] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all items are in registers, so that the bucket may be overwritten */
+    if (FUSED && found.unknown) bound_by_ends<SHAPE>(&found, job, *(struct bucket_ends<ITEM> *)s_slots);
     const struct bucket_items<ITEM> bucket = {
         found.bits, found.bounded, found.bounded ? found.least : (ITEM)(s.some_item & ~((ITEM) ~(ITEM)0 >> found.bits))
     };
@@ -250,6 +284,7 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const bool no_room = deepest > 0 && deepest - 1 > bucket.rank_mask(); /* for all ranks: items would overwrite others */
     bool deep = __syncthreads_or(deepest > WINDOW_HALO || no_room);       /* also: all starts */
     constexpr bool EQUAL = sizeof(KEY) == sizeof(ITEM);                   /* items with an index never are */
+    constexpr bool AGAIN = FUSED && EQUAL;
     const bool again = deep && __syncthreads_or(no_room || (!EQUAL && deepest > DEEP_FEW_ITEMS));
     if (again && !(AGAIN && found.again && deep_bins_pay((ITEM)(items[0] & ~bucket.rank_mask()), n, deepest))) return false;
 
@@ -288,93 +323,6 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
         put_results(job, out, values_out, slots, window * WINDOW_STEP, sorted, bucket, order);
     }
     return true;
-}
-
-/* ---- the slow ways ------------------------------------------------------------------------------------------------------------ */
-
-/* Writes the value, or the index, of one item: a call, since all sizes of values in every row would be most of the kernel. */
-static __device__ __noinline__ void put_value_of(const struct split_job &job, uint64_t place, uint32_t index) {
-    put_value_at(job, (char *)job.values_out + place * job.value_nbytes, (const char *)job.values, index);
-}
-
-/* Writes what an item stands for. */
-template <typename KEY, typename ITEM>
-static __device__ __forceinline__ void put_result(const struct split_job &job, const struct item_order<KEY, ITEM> &order, uint64_t place,
-                                                  ITEM item) {
-    if (order.INDEXED && job.values_out) put_value_of(job, place, order.index_of(item));
-    if (!order.INDEXED || job.out) ((KEY *)job.out)[place] = order.key_of(item);
-}
-
-/* An item of a bucket. */
-template <typename KEY, typename ITEM>
-static __device__ __forceinline__ ITEM get_image(const struct split_job &job, const struct found_bucket<ITEM> &found, uint32_t place) {
-    const ITEM item = get_item(job, found.src, found.from + place);
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) return found.keys ? key_order<KEY>(job).image(item) : item;
-    return item;
-}
-
-/* Any bucket: stable passes over the bits that its items do not share. All threads call it. */
-template <typename KEY, typename ITEM, typename SHAPE>
-static __device__ __noinline__ void sort_bucket_stably(const struct split_job &job, const struct found_bucket<ITEM> &found,
-                                                       unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
-    const uint32_t n = found.n, rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, start = first_of_thread(rows);
-    const struct team_items<false> which = items_of_team<false>(rows, n);
-    const struct cta_memory<ITEM> memory = { (uint32_t *)s_memory, s.sums, (ITEM *)s_memory, NULL };
-    const ITEM least = found.bounded ? found.least : (ITEM)0;
-    ITEM items[SHAPE::ROWS];
-    struct packed_ranks<SHAPE::ROWS> no_places = {};
-#pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++)
-        items[row] = which.has(row) ? (ITEM)(get_image<KEY>(job, found, start + row * SORT_TEAM) - least) : (ITEM)0;
-    s.add_before(items_before(job, found));
-    __syncthreads();                              /* all items are in registers, so that the bucket may be overwritten */
-    const uint32_t lo_bit = job.bits.index_shift; /* what is below an index is not looked at */
-    for (uint32_t shift = lo_bit; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
-        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, no_places, which, start, n, memory, shift, SORT_DIGITS - 1);
-    const struct item_order<KEY, ITEM> order(job);
-    const uint64_t first = (uint64_t)s.start(SHAPE::WARPS) + start;
-#pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++) {
-        if (which.has(row)) put_result(job, order, first + row * SORT_TEAM, (ITEM)(items[row] + least));
-    }
-}
-
-/* n items in shared memory that has room for one more, by merging (sort_merge.cuh). start: where they go in the output. All threads call
- * it.
- */
-template <typename KEY, typename ITEM, typename SHAPE>
-static __device__ __forceinline__ void merge_items(const struct split_job &job, const ITEM *src, uint32_t from, uint32_t n,
-                                                   uint32_t start) {
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    ITEM *s_items = (ITEM *)s_memory;
-    const uint32_t mine = threadIdx.x * SHAPE::ROWS;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) s_items[i] = get_item(job, src, from + i);
-    __syncthreads(); /* all items */
-    ITEM items[SHAPE::ROWS];
-#pragma unroll
-    for (int k = 0; k < SHAPE::ROWS; k++) items[k] = mine + k < n ? s_items[mine + k] : (ITEM) ~(ITEM)0;
-    __syncthreads(); /* all are in registers */
-    merge_sort(items, s_items, n);
-#pragma unroll
-    for (int k = 0; k < SHAPE::ROWS; k++) {
-        if (mine + k < n) s_items[mine + k] = items[k];
-    }
-    __syncthreads(); /* all is in order */
-    const struct item_order<KEY, ITEM> order(job);
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) put_result(job, order, (uint64_t)start + i, s_items[i]);
-}
-
-/* A bucket of a split in one launch: quicker so where it is few items, or many digits. It goes to the same places of the output. */
-template <typename KEY, typename ITEM, typename SHAPE>
-static __device__ __noinline__ void merge_bucket(const struct split_job &job, uint32_t start, uint32_t n) {
-    merge_items<KEY, ITEM, SHAPE>(job, (const ITEM *)job.tmp, start, n, start);
-}
-
-/* Any other that is not in a slot told by its number. */
-template <typename KEY, typename ITEM, typename SHAPE>
-static __device__ __noinline__ void merge_bucket(const struct split_job &job, const struct found_bucket<ITEM> &found) {
-    merge_items<KEY, ITEM, SHAPE>(job, found.src, found.from, found.n, found.start);
 }
 
 #endif

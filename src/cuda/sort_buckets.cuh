@@ -5,7 +5,7 @@
 #ifndef UPSWEEP_CUDA_SORT_BUCKETS_CUH
 #define UPSWEEP_CUDA_SORT_BUCKETS_CUH
 
-#include "sort_bucket.cuh"
+#include "sort_bucket_slow.cuh"
 
 #define MERGED_BITS 24 /* of a bucket by a sample: by more of them stable passes are slower than merging */
 

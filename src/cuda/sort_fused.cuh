@@ -15,6 +15,7 @@
 #ifndef UPSWEEP_CUDA_SORT_FUSED_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_CUH
 
+#include "sort_bucket_slow.cuh"
 #include "sort_by_value.cuh"
 #include "sort_fused_sample.cuh"
 #include "sort_fused_splitters.cuh"
@@ -154,37 +155,6 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
         copy_runs<false>(split, s_tile, s.base, count);
 }
 
-/* What the items of a bucket have in common, found by looking at all of them. All threads call it. */
-template <int THREADS, typename ITEM>
-static __device__ __forceinline__ void find_bounds(const struct split_job &job, struct found_bucket<ITEM> *found, ITEM (&s_ends)[2][32]) {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    ITEM least = (ITEM) ~(ITEM)0, most = 0;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < found->n; i += THREADS) {
-        const ITEM item = get_item(job, found->src, found->from + i);
-        least = min(least, item);
-        most = max(most, item);
-    }
-    for (uint32_t distance = 16; distance > 0; distance /= 2) {
-        least = min(least, (ITEM)__shfl_xor_sync(~0u, least, distance));
-        most = max(most, (ITEM)__shfl_xor_sync(~0u, most, distance));
-    }
-    if (lane == 0) {
-        s_ends[0][warp] = least;
-        s_ends[1][warp] = most;
-    }
-    __syncthreads(); /* the ends of all warps */
-    for (uint32_t w = 0; w < THREADS / 32; w++) {
-        least = min(least, s_ends[0][w]);
-        most = max(most, s_ends[1][w]);
-    }
-    least &= (ITEM) ~(ITEM)0 << job.bits.index_shift; /* what is below an index is not looked at */
-    const uint32_t zeros = (uint32_t)__clzll((long long)(most - least)) - (64 - (uint32_t)sizeof(ITEM) * 8);
-    found->bounded = true;
-    found->least = least;
-    found->bits = min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1);
-}
-
 /* Bucket number `number` of those by value. False: it is not for this. */
 template <typename KEY, typename SHAPE>
 static __device__ __forceinline__ bool sort_value_bucket(const struct split_job &job, uint32_t number,
@@ -204,7 +174,6 @@ template <typename KEY, typename ITEM, typename SHAPE, bool VALUES>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
-    __shared__ alignas(16) ITEM s_ends[2][32]; /* else what lies beside it is read, too, and thrown away: a race in name only */
     wait_for_predecessor();
     const uint32_t nsampled = job.header->sampled.nbuckets, nby_value = VALUES ? job.header->cells.by_value.nbuckets : 0;
     const uint32_t nbuckets = nsampled ? nsampled : nby_value;
@@ -220,11 +189,9 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buck
         }
         if (!sorted) {
             found.again = nsampled && !job.header->sampled.closed;
-            if (nbuckets)
-                find_bounds<SHAPE::THREADS>(job, &found, s_ends);
-            else if (job.cell_keys)
-                bound_items(&found, job.bound + number, 0);
-            if (!sort_bucket<KEY, ITEM, SHAPE, false, sizeof(ITEM) == sizeof(KEY)>(job, found, s_memory, s_desk))
+            found.unknown = nbuckets > 0;
+            if (!nbuckets && job.cell_keys) bound_items(&found, job.bound + number, 0);
+            if (!sort_bucket<KEY, ITEM, SHAPE, false, true>(job, found, s_memory, s_desk))
                 merge_bucket<KEY, ITEM, SHAPE>(job, start, end - start);
         }
         if (!nbuckets) return;

@@ -12,6 +12,7 @@
 #ifndef UPSWEEP_CUDA_SORT_VALUE_SLOTS_CUH
 #define UPSWEEP_CUDA_SORT_VALUE_SLOTS_CUH
 
+#include "sort_bucket_slow.cuh"
 #include "sort_by_value.cuh"
 #include "sort_value_tiles.cuh"
 
