@@ -131,23 +131,25 @@ static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, 
     struct pass_plan *run = job.header->run, *more = run + moves + opens;
     if (pass < job.npasses && runs >> pass & 1) {
         const uint32_t moved = (uint32_t)__popc(runs & below), src = moved == 0 ? BUFFER_IN : buffer_before(moves - moved);
-        const enum pass_kind kind = live >> pass & 1 ? PASS_SORTS : PASS_COPIES;
-        run[moved] = {pass,
-                      plan.shift[pass],
-                      plan.mask[pass],
-                      kind,
-                      moved == 0,
-                      moved == moves - 1 && !mends,
-                      false,
-                      src,
-                      buffer_before(moves - 1 - moved),
-                      closed && moved == 0 ? buffer_before(moves) : src,
-                      (uint32_t)__popc(live & below)};
+        struct pass_plan &mine = run[moved];
+        mine.pass = pass;
+        mine.shift = plan.shift[pass];
+        mine.mask = plan.mask[pass];
+        mine.kind = live >> pass & 1 ? PASS_SORTS : PASS_COPIES;
+        mine.first = moved == 0;
+        mine.last = moved == moves - 1 && !mends;
+        mine.again = false;
+        mine.src = src;
+        mine.dst = buffer_before(moves - 1 - moved);
+        mine.keys_src = closed && moved == 0 ? buffer_before(moves) : src;
+        mine.live = (uint32_t)__popc(live & below);
     }
     if (pass < job.npasses && mends) {
         const uint32_t from = pass % 2 ? BUFFER_TMP : BUFFER_OUT, to = pass % 2 ? BUFFER_OUT : BUFFER_TMP;
         const bool last = pass == job.npasses - 1;
-        more[1 + pass] = {pass, plan.shift[pass], plan.mask[pass], PASS_SORTS, false, last, true, from, to, from, nlive + pass};
+        const struct pass_plan again = {pass, plan.shift[pass], plan.mask[pass], PASS_SORTS, false, last, true, from, to,
+                                        from, nlive + pass};
+        more[1 + pass] = again;
     }
     if (pass > 0) return;
     const uint32_t low = mends ? plan.shift[__ffs((int)live) - 1] : 0;
