@@ -235,14 +235,16 @@ upsweep_status upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const vo
 
 upsweep_status upsweep_argsort(upsweep_context *ctx, void *indices, const void *keys, uint64_t n, upsweep_type type,
                                upsweep_type index_type, const upsweep_order *order) {
+    const struct short_cuts *few = short_cuts_of(ctx);
+    const size_t index_nbytes = index_type == UPSWEEP_U32 ? sizeof(uint32_t) : sizeof(uint64_t);
+    struct sort_args args = {.keys_in = keys, .values_out = indices, .n = n, .type = type, .value_nbytes = index_nbytes};
+    const bool is_index = index_type == UPSWEEP_U32 || index_type == UPSWEEP_U64;
+    if (few != NULL && is_index && few->sort_values(ctx, &args, order)) return UPSWEEP_OK;
     TRY(begin(ctx));
     TRY(check_type(ctx, type));
     TRY(check_index_type(ctx, index_type, 0, n));
-    const size_t nbytes = upsweep_type_nbytes(type), index_nbytes = upsweep_type_nbytes(index_type);
-    struct sort_args args = {.keys_in = keys, .values_out = indices, .n = n, .type = type, .value_nbytes = index_nbytes};
-    const struct short_cuts *few = short_cuts_of(ctx);
-    if (few != NULL && few->sort_values(ctx, &args, order)) return UPSWEEP_OK;
     TRY(check_order(ctx, type, order, &args));
+    const size_t nbytes = upsweep_type_nbytes(type);
     const struct array a_indices = {"indices", indices, n, index_nbytes, index_nbytes}, a_keys = {"keys", keys, n, nbytes, nbytes};
     TRY(check_array(ctx, a_indices));
     TRY(check_array(ctx, a_keys));

@@ -34,7 +34,7 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for?
 can_run() {
     case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_heavy* | *sort_splitters* | *sort_two_bytes* | *sort_tags*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_heavy* | *sort_splitters* | *sort_two_bytes* | *sort_tag*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
         *avx2* | *vector_mask*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
@@ -95,6 +95,7 @@ mutant full compact src/cpu/short_cuts.c 's|compact_records(rest, a.in.*|;|' 'fe
 mutant full compact src/cpu/simd_avx512.c 's/mask = word >> i \& there;/mask = word \& there;/' 'AVX-512: the last of few items go by the flags of those before'
 mutant full compact src/cpu/simd_avx512.c 's/&rejected, x, mask ^ there);/\&rejected, x, ~mask);/' 'AVX-512: what lies behind few items goes to the rejected'
 mutant full compact src/cpu/simd_avx2.c 's/rejected += nbytes \* compact_words/compact_words/' 'AVX2: the rejected of more than one round of flags lie at the start'
+mutant full compact src/cpu/kernels_portable.c 's/if (rest != NULL) rejected += nbytes - step;/if (rest != NULL) rejected += nbytes;/' 'plain C: there are gaps between the few items that a flag rejects'
 mutant full compact src/cpu/vector_mask_tmpl.h 's/kept_last = (uintptr_t)in - (uintptr_t)out < n \* NBYTES/kept_last = out == in/' 'partition in place overwrites what it has yet to read'
 mutant full compact src/cpu/portable_tmpl.h 's/rest\[i - kept\] = x;/rest[i] = x;/' 'portable: the second array has holes'
 mutant full compact src/cpu/short_cuts.c 's/rejected, (n - kept) \* a.nbytes);/rejected, kept * a.nbytes);/' 'few elements: partition copies as many rejected ones as were kept'
@@ -111,7 +112,7 @@ mutant full compact src/cpu/kernels.h 's/if (n % 64 != 0) bits\[n \/ 64\] ^=/if 
 # ---- sort ----
 mutant quick sort src/cpu/sort_leaf_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask) > /(sorted[j - 1].key \& (KEY)mask) >= /' 'insertion is not stable'
 mutant full sort src/cpu/sort_run.c 's/if (sort_bit_top(join_varying(job)) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
-mutant full sort src/cpu/sort_at_once.c '/if (descending)/s/ \* 8)/ * 8 - 1)/' 'descending spares the sign'
+mutant full sort src/cpu/sort_at_once.c 's/image.flip ^= keys_of\[type\].all/image.flip ^= keys_of[type].all >> 1/' 'descending spares the sign'
 mutant full sort src/cpu/sort_at_once.c 's/define NEGATIVE_FLOAT(ctype) .*/define NEGATIVE_FLOAT(ctype) 0/' 'negative floats sort backwards'
 mutant full sort src/cpu/sort_network_tmpl.h 's/LANES == 32 || n <= 32/LANES == 32 || n <= 33/' 'AVX-512: the last of 33 keys of one byte is not sorted in'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 4);/v = FN(stage)(v, 6, 4);/' 'AVX-512: the network pairs the wrong lanes'
@@ -150,17 +151,21 @@ mutant full sort src/cpu/sort_count.c 's/if (begin >= end) return;/if (begin >= 
 mutant full sort src/cpu/sort_count.c 's/i = COPIES; i < count;/i = COPIES; i + 1 < count;/' 'counting sort leaves a gap where there is one key more than is always written'
 mutant full sort src/cpu/sort_count.c 's/starts\[block + 1\] + COPIES <= end/starts[block + 1] <= end/' 'counting sort writes behind the output'
 
-mutant full sort src/cpu/sort_ranks.c 's/up_to(nbytes, v\[own\], k), i)/up_to(nbytes, v[own], k), i + 1)/' 'AVX-512: few pairs: a key counts itself'
-mutant full sort src/cpu/sort_ranks.c 's/rank += _mm_popcnt_u64(up_to(nbytes, v\[r\], k));/rank += _mm_popcnt_u64(below(nbytes, v[r], k));/' 'AVX-512: few pairs: equal keys of two registers get one place'
 mutant full sort src/cpu/sort_ranks.c 's/before = images\[i\] < images\[j\]/before = images[i] <= images[j]/' 'plain C: few pairs with equal keys change places'
 mutant full sort src/cpu/sort_places.h 's/if (out == in) in = memcpy/if (out == NULL) in = memcpy/' 'few pairs in place overwrite what is yet to be moved'
-mutant quick sort src/cpu/sort_tags.c 's/            insert_ties(t, n);/            ;/' 'AVX-512: a few keys that differ only in bits for which their tags have no room stay in disorder'
-mutant full sort src/cpu/sort_tags.c 's/if (are_sorted(t, n)) return;/return;/' 'AVX-512: more such keys stay in disorder'
-mutant full sort src/cpu/sort_tags.c 's/t->tags\[i\] = tie << /t->tags[i] = 0 << /' 'AVX-512: such keys are sorted among those that they are not tied with'
-mutant full sort src/cpu/sort_tags.c 's/for (uint32_t i = 0; i + 1 < n; i += LANES) nties/for (uint32_t i = 0; i + LANES < n; i += LANES) nties/' 'AVX-512: the last tags are not looked at for such keys'
-mutant full sort src/cpu/sort_tags.c 's/const uint32_t low = top > bits ? top - bits : 0;/const uint32_t low = top > bits ? top - bits : 1;/' 'AVX-512: keys are sorted by all bits but the lowest'
-mutant full sort src/cpu/sort_tags.c 's/ \& lanes_of(nbytes, n - 1 - i)) != 0/ \& lanes_of(nbytes, n - 2 - i)) != 0/' 'AVX-512: keys seem in order whatever the last is'
-mutant full sort src/cpu/sort_tags.c 's/_mm512_set1_epi32((int)r \/ 2)/_mm512_set1_epi32((int)r)/' 'AVX-512: items of 4 bytes come from the wrong registers'
+mutant full sort src/cpu/sort_places.h 's/sort_place_items(out, in, places, n, 16, direction)/sort_place_items(out, in, places, n, 8, direction)/' 'of values of 16 bytes, few pairs move the first half'
+mutant full sort src/cpu/sort_tag_items.h 's/_mm512_set1_epi32((int)p \* 16)/_mm512_set1_epi32((int)p * 8)/' 'AVX-512: words come from the wrong registers'
+mutant full sort src/cpu/sort_tag_items.h 's/_mm512_or_si512(even, _mm512_set1_epi32(1))/even/' 'AVX-512: few items of 8 bytes have their lower half twice'
+mutant full sort src/cpu/sort_tag_items.h 's/(__mmask8)lanes_of(t, 8, t->n, 2 \* r + 1)/(__mmask8)lanes_of(t, 8, t->n, 2 * r)/' 'AVX-512: indices are written behind their array'
+mutant quick sort src/cpu/sort_tags.h 's/            insert_ties(\*t);/            ;/' 'AVX-512: a few keys that differ only in bits for which their tags have no room stay in disorder'
+mutant full sort src/cpu/sort_tags.h 's/if (order_of(t, sorted) == SORT_ASCENDING) return;/return;/' 'AVX-512: more such keys stay in disorder'
+mutant full sort src/cpu/sort_tags.h 's/_mm512_sll_epi32(tie, above_image)/_mm512_setzero_si512()/' 'AVX-512: such keys are sorted among those that they are not tied with'
+mutant full sort src/cpu/sort_tags.h 's/_mm512_alignr_epi32(tags, before, 15)/_mm512_alignr_epi32(tags, tags, 15)/' 'AVX-512: so are those whose tie has begun in the register before'
+mutant full sort src/cpu/sort_tags.h 's/r < t->nregisters; r++) nties/r + 1 < t->nregisters; r++) nties/' 'AVX-512: the last tags are not looked at for such keys'
+mutant full sort src/cpu/sort_tags.h 's/make_tie_tags(t, sorted, low, top);/make_tie_tags(t, sorted, low + 1, top);/' 'AVX-512: keys are sorted by all bits but one'
+mutant full sort src/cpu/sort_tags.h 's/lanes_of(t, t->image_nbytes, t->n - 1, r)/lanes_of(t, t->image_nbytes, t->n - 2, r)/' 'AVX-512: keys seem in order whatever the last is'
+mutant full sort src/cpu/sort_tags.h 's/_mm512_cmpgt_epu32_mask(v, next))/_mm512_cmpge_epu32_mask(v, next))/' 'AVX-512: equal ones of keys that fall are turned round'
+mutant full sort src/cpu/sort_tags.h 's/if (falls != (there \& all)) return SORT_MIXED;/if (falls != 0 \&\& falls != there) return SORT_MIXED;/' 'AVX-512: keys seem in order if each register is'
 mutant full sort src/cpu/sort_network_tmpl.h 's/if (n <= 4) return v;/if (n <= 5) return v;/' 'AVX-512: five keys are sorted as four'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v\[r\] = SELECT(SPLAT(-1), FN(lanes_of)(n, r), FN(convert)(v\[r\], image));/v[r] = FN(convert)(v[r], image);/' 'AVX-512: what is behind a few keys is sorted among them'
 

@@ -53,7 +53,8 @@ uint64_t cpu_utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes);
 /* short_cuts.c: calls on few elements. Of sorts, those that need neither scratch nor threads (sort_at_once.c): the arguments have been
  * checked; false: there are too many elements, and nothing has been done. */
 extern const struct short_cuts cpu_short_cuts;
-bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args);
-bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending);
+bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args, size_t key_nbytes);
+bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, size_t key_nbytes,
+                      bool descending);
 
 #endif

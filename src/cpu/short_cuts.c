@@ -216,7 +216,7 @@ ALWAYS_INLINE bool is_order(upsweep_type type, const upsweep_order *order, struc
 static upsweep_status sort_few(upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, const upsweep_order *order) {
     struct sort_args a;
     if (are_good(ctx, out, in, n, type) && is_order(type, order, &a) && a.lo_bit == 0 && a.hi_bit == 8u * types[type].nbytes &&
-        cpu_sort_at_once(ctx, out, in, n, type, a.descending))
+        cpu_sort_at_once(ctx, out, in, n, type, types[type].nbytes, a.descending))
         return UPSWEEP_OK;
     return sort_any(ctx, out, in, n, type, order);
 }
@@ -228,12 +228,12 @@ static bool sort_values_few(upsweep_context *ctx, struct sort_args *a, const ups
     const size_t key_nbytes = types[a->type].nbytes;
     const uint64_t keys = a->n * key_nbytes, values = a->n * a->value_nbytes;
     if (!is_array(a->keys_in, keys, key_nbytes) || !is_apart(a->values_out, values, a->keys_in, keys)) return false;
-    if (a->keys_out == NULL) return is_array(a->values_out, values, a->value_nbytes) && cpu_sort_values_at_once(ctx, a);
+    if (a->keys_out == NULL) return is_array(a->values_out, values, a->value_nbytes) && cpu_sort_values_at_once(ctx, a, key_nbytes);
     if (!is_array(a->keys_out, keys, key_nbytes) || !is_array(a->values_out, values, 1) || !is_array(a->values_in, values, 1)) return false;
     if (a->keys_out != a->keys_in && !is_apart(a->keys_out, keys, a->keys_in, keys)) return false;
     if (a->values_out != a->values_in && !is_apart(a->values_out, values, a->values_in, values)) return false;
     return is_apart(a->keys_out, keys, a->values_out, values) && is_apart(a->keys_out, keys, a->values_in, values) &&
-           cpu_sort_values_at_once(ctx, a);
+           cpu_sort_values_at_once(ctx, a, key_nbytes);
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------------------- */

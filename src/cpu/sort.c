@@ -22,7 +22,7 @@
  * them at once, by networks (sort_at_once.c, sort_network.c). So go, by halves only, keys that a sample shows to be skewed or to repeat
  * (sort_sample.c), and any keys alone if the caller would rather save memory; a handful of different ones are counted (sort_few_tmpl.h),
  * and so are those that are there very often (sort_heavy.c). Keys of one and two bytes have ways of their own (sort_narrow.h), and so has a
- * handful of pairs (sort_tags.c), or of keys in plain C (sort_ranks.c). Values of 4 and 8 bytes move with their keys; others stay, an index
+ * handful of pairs (sort_tags.h), or of keys in plain C (sort_ranks.c). Values of 4 and 8 bytes move with their keys; others stay, an index
  * moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering
  * radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al., In-place parallel super scalar samplesort, 2017
  * (blocks instead of counts).
@@ -329,9 +329,9 @@ static bool sort_narrow_if_in_order(upsweep_context *ctx, const struct sort_args
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
-    const struct sort_image image = sort_image_of(args->type, key_nbytes, args->descending);
+    const struct sort_image image = sort_image_of(args->type, args->descending);
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
-    if (args->value_nbytes != 0 && cpu_sort_values_at_once(ctx, args)) return UPSWEEP_OK;
+    if (args->value_nbytes != 0 && cpu_sort_values_at_once(ctx, args, key_nbytes)) return UPSWEEP_OK;
     if (whole_keys && sort_at_once(isa, args->keys_out, args->keys_in, args->n, &image, key_nbytes)) return UPSWEEP_OK;
     const bool halves = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && goes_by_halves(ctx, args->n, key_nbytes);
     if (sort_needs_no_scratch(args->n, args->value_nbytes))

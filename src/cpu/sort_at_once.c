@@ -7,7 +7,7 @@
  * quickly as the heavy ones are found and taken out. (Zen 4, 2026-11.) */
 enum { NETWORK_KEYS = 4096, HEAVY_LEAST_NBYTES = 2048, HEAVY_LEAST_NARROW = 512 };
 
-/* By type: its size, and which bits make an image of a key. */
+/* By type: which bits make an image of a key, and all bits of one. */
 #define ALL_OF(ctype)                    (UINT64_MAX >> (64 - 8 * sizeof(ctype)))
 #define SIGN_OF(ctype)                   (ALL_OF(ctype) / 2 + 1)
 #define FLIP_UNSIGNED(ctype)             0
@@ -16,15 +16,15 @@ enum { NETWORK_KEYS = 4096, HEAVY_LEAST_NBYTES = 2048, HEAVY_LEAST_NARROW = 512 
 #define NEGATIVE_UNSIGNED(ctype)         0
 #define NEGATIVE_SIGNED(ctype)           0
 #define NEGATIVE_FLOAT(ctype)            (ALL_OF(ctype) ^ SIGN_OF(ctype))
-#define KEY_ROW(e, v, name, ctype, kind) [e] = {{FLIP_##kind(ctype), NEGATIVE_##kind(ctype)}, sizeof(ctype)},
+#define KEY_ROW(e, v, name, ctype, kind) [e] = {{FLIP_##kind(ctype), NEGATIVE_##kind(ctype)}, ALL_OF(ctype)},
 static const struct {
     struct sort_image image;
-    size_t nbytes;
+    uint64_t all;
 } keys_of[UPSWEEP_TYPE_COUNT] = {UPSWEEP_TYPE_TABLE(KEY_ROW)};
 
-struct sort_image sort_image_of(upsweep_type type, size_t key_nbytes, bool descending) {
+struct sort_image sort_image_of(upsweep_type type, bool descending) {
     struct sort_image image = keys_of[type].image;
-    if (descending) image.flip ^= sort_low_bits((uint32_t)key_nbytes * 8);
+    if (descending) image.flip ^= keys_of[type].all;
     return image;
 }
 
@@ -58,19 +58,17 @@ bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const
     }
     const struct sort_args whole = {.keys_out = out, .keys_in = in, .n = n, .hi_bit = 8 * (uint32_t)key_nbytes};
     if (!sort_needs_no_scratch(n, 0)) return false;
-    if (!sort_by_ranks(isa, &whole, image, key_nbytes)) sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, whole.hi_bit);
+    if (!sort_by_ranks(&whole, image, key_nbytes)) sort_by_insertion(isa, out, in, (uint32_t)n, image, key_nbytes, 0, whole.hi_bit);
     return true;
 }
 
-bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, bool descending) {
-    const size_t key_nbytes = keys_of[type].nbytes;
-    const struct sort_image image = sort_image_of(type, key_nbytes, descending);
+bool cpu_sort_at_once(const upsweep_context *ctx, void *out, const void *in, uint64_t n, upsweep_type type, size_t key_nbytes,
+                      bool descending) {
+    const struct sort_image image = sort_image_of(type, descending);
     return sort_at_once(cpu_impl(ctx)->isa, out, in, n, &image, key_nbytes);
 }
 
-bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args) {
-    const size_t key_nbytes = keys_of[args->type].nbytes;
-    const struct sort_image image = sort_image_of(args->type, key_nbytes, args->descending);
-    const enum cpu_isa isa = cpu_impl(ctx)->isa;
-    return sort_by_ranks(isa, args, &image, key_nbytes) || sort_by_tags(isa, args, &image, key_nbytes);
+bool cpu_sort_values_at_once(const upsweep_context *ctx, const struct sort_args *args, size_t key_nbytes) {
+    const struct sort_image image = sort_image_of(args->type, args->descending);
+    return sort_by_tags(cpu_impl(ctx)->isa, args, &image, key_nbytes) || sort_by_ranks(args, &image, key_nbytes);
 }

@@ -97,7 +97,7 @@
 struct sort_image {
     uint64_t flip, when_negative;
 };
-struct sort_image sort_image_of(upsweep_type type, size_t key_nbytes, bool descending);
+struct sort_image sort_image_of(upsweep_type type, bool descending);
 
 /* ---- arrays, logs, passes ---------------------------------------------------------------------------------------------------- */
 
@@ -356,8 +356,9 @@ struct sort_heavy {
 bool sort_take_heavy(enum cpu_isa isa, struct sort_heavy *heavy, void *to, const void *from, uint64_t n, size_t key_nbytes);
 void sort_put_heavy(struct sort_heavy *heavy, void *to, uint64_t n, const struct sort_image *image, size_t key_nbytes);
 
-/* Pairs, or the indices of keys, if there are few (sort_ranks.c, sort_tags.c; the first also sorts keys alone); else false. */
-bool sort_by_ranks(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
+/* Pairs, or the indices of keys, if there are few (sort_ranks.c, and with vector code sort_tags.h; the first also sorts keys alone); else
+ * false. */
+bool sort_by_ranks(const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 
 /* Keys alone and whole, if they are few; false if there are more (sort_at_once.c). The fewest, by any of their bits, without scratch. */

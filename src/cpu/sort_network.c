@@ -15,7 +15,8 @@
  *
  * few: keys of few different values are counted (sort_few_tmpl.h).
  *
- * pairs: the columns are tags, keys with their places, and say afterwards where keys and values go (sort_pairs_tmpl.h).
+ * pairs: the columns are tags, keys with their places, and say afterwards where keys and values go (sort_pairs_tmpl.h). So do those of a
+ * group, if there are few pairs (sort_tags.h).
  *
  * No branch depends on a key. Cost of buckets: about 3 instructions a key of half-filled ones, where insertion has a misprediction a
  * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same, and
@@ -35,9 +36,11 @@
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
 
 #ifdef __clang__
-#define UNROLL _Pragma("unroll")
+#define UNROLL   _Pragma("unroll")
+#define UNROLL_8 _Pragma("unroll 8")
 #else
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL   _Pragma("GCC unroll 16")
+#define UNROLL_8 _Pragma("GCC unroll 8")
 #endif
 
 /* Pairs of a network for 16 keys (Green, 1969, in TAOCP 3, 5.3.4; in the order of the list kept by Dobbelaere), a layer a line. */
@@ -310,6 +313,8 @@ sort_pair_buckets *sort_pair_buckets_of(enum cpu_isa isa, size_t key_nbytes, siz
     return all[key_nbytes / 8][value_nbytes / 8];
 }
 
+#include "sort_tags.h"
+
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
     if (isa < CPU_AVX512) return NULL;
     return key_nbytes == 4 ? &vector_u32 : key_nbytes == 8 ? &vector_u64 : NULL;
@@ -330,6 +335,11 @@ const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
 sort_pair_buckets *sort_pair_buckets_of(enum cpu_isa isa, size_t key_nbytes, size_t value_nbytes) {
     (void)isa, (void)key_nbytes, (void)value_nbytes;
     return NULL;
+}
+
+bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+    (void)isa, (void)args, (void)image, (void)key_nbytes;
+    return false;
 }
 
 #endif
