@@ -6,6 +6,7 @@
 #define UPSWEEP_CUDA_SORT_BUCKETS_CUH
 
 #include "sort_bucket_slow.cuh"
+#include "sort_value_slots.cuh"
 
 #define MERGED_BITS 24 /* of a bucket by a sample: by more of them stable passes are slower than merging */
 
@@ -116,15 +117,24 @@ static __device__ __forceinline__ void fill_counted(const struct split_job &job,
     }
 }
 
-/* What they have left, by a kernel of its own: with this code in the one above, that had no registers for its own. */
+/* What they have left, by a kernel of its own: with this code in the one above, that had no registers for its own. by_value: the job of
+ * slots by value (sort_value_slots.cuh), whose buckets are for them to leave, if it went well. */
 template <typename KEY, typename ITEM, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
-    split_buckets_left(const __grid_constant__ struct split_job job) {
+    split_buckets_left(const __grid_constant__ struct split_job job, const __grid_constant__ struct split_job by_value) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
     const uint32_t nleft = job.header->nleft;
-    if (is_by_value(job)) return;
+    if constexpr (sizeof(KEY) == sizeof(ITEM)) {
+        if (is_by_value(job)) {
+            for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
+                sort_bucket_stably<KEY, ITEM, SHAPE>(by_value, find_value_bucket<KEY>(by_value, job.cursor[i], 0), s_memory, s_desk);
+                __syncthreads(); /* nobody needs the shared memory any more */
+            }
+            return;
+        }
+    }
     const struct bucket_list list(job);
     if (SAMPLES<KEY, ITEM> && list.sampled) fill_counted<KEY, SHAPE::THREADS>(job, s_memory);
     for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {

@@ -117,7 +117,7 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
     uint32_t ranked[ROWS] = {};
     count_ranked<false>(ranked, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
-    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY>(job, tile.first + job.nsms * job.slots.tile_items, job.slots.tile_items);
+    if (STEP == SLOTS_ONLY) prefetch_slots_tile<KEY>(job, tile.first + gridDim.x * job.slots.tile_items, job.slots.tile_items);
 
     bool full = false, aside = false;
 #pragma unroll
@@ -208,19 +208,42 @@ static __device__ __forceinline__ bool move_cell_tile_at(const struct split_job 
     return true;
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+/* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
-/* A CTA some tiles: it takes time to start CTAs that return at once, if the keys are in slots by value. Dynamic shared memory: a tile. */
+/* This CTA's tiles, every so many, until there is none, or the attempt has been given up. */
 template <typename KEY, enum slots_step STEP>
-__global__ void __launch_bounds__(cell_slots_shape<KEY, STEP>::THREADS, cell_slots_shape<KEY, STEP>::CTAS_PER_SM)
-    split_into_cell_slots(const __grid_constant__ struct split_job job) {
-    typedef cell_slots_shape<KEY, STEP> SHAPE;
+static __device__ __forceinline__ void move_cell_tiles(const struct split_job &job, KEY *s_tile,
+                                                       struct cell_slots_desk<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
+    if (__syncthreads_or(*(const volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN)) return;
+    for (uint32_t number = blockIdx.x; move_cell_tile_at<KEY, STEP>(job, number, s_tile, s); number += gridDim.x)
+        __syncthreads(); /* nobody needs the shared memory any more */
+}
+
+/* Numbers the cells, and, if there are slots and one partition is enough, moves the keys: in one launch, since mostly neither is needed.
+ * Dynamic shared memory: cells_memory; or a tile. */
+template <typename KEY> __global__ void __launch_bounds__(CELL_THREADS, 1) split_cells(const __grid_constant__ struct split_job job) {
+    typedef cell_slots_shape<KEY, SLOTS_ONLY> SHAPE;
+    static_assert(SHAPE::THREADS == CELL_THREADS, "both are by the same threads");
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct cell_slots_desk<SHAPE::DIGITS> s;
     wait_for_predecessor();
-    if (__syncthreads_or(job.header->slots_full != SLOTS_OPEN || is_by_value(job))) return; /* given up, or done */
-    for (uint32_t number = blockIdx.x; move_cell_tile_at<KEY, STEP>(job, number, (KEY *)s_memory, s); number += gridDim.x)
-        __syncthreads(); /* nobody needs the shared memory any more */
+    if (is_by_value(job)) return;
+    number_cells<KEY>(job, *(struct cells_memory *)s_memory);
+    if (!job.slots.area || job.slots.coarse_bits) return;
+    wait_for_cells(job);
+    move_cell_tiles<KEY, SLOTS_ONLY>(job, (KEY *)s_memory, s);
+}
+
+/* A partition of two. A CTA some tiles: it takes time to start CTAs that return at once, if the keys are in slots by value. Dynamic shared
+ * memory: a tile. */
+template <typename KEY, enum slots_step STEP>
+__global__ void __launch_bounds__(cell_slots_shape<KEY, STEP>::THREADS, cell_slots_shape<KEY, STEP>::CTAS_PER_SM)
+    split_into_cell_slots(const __grid_constant__ struct split_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct cell_slots_desk<cell_slots_shape<KEY, STEP>::DIGITS> s;
+    wait_for_predecessor();
+    if (is_by_value(job)) return;
+    move_cell_tiles<KEY, STEP>(job, (KEY *)s_memory, s);
 }
 
 #endif

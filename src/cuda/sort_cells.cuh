@@ -7,7 +7,7 @@
  *               there may be slots for them (sort_cell_slots.cuh)
  *
  * Where a bucket gets too many keys all the same, the histogram behind sees it, and the stable passes, or a split digit by digit, do the
- * work. Cost: the counted keys read, one launch. */
+ * work. Cost: the counted keys read. The launch is that of sort_cell_slots.cuh. */
 #ifndef UPSWEEP_CUDA_SORT_CELLS_CUH
 #define UPSWEEP_CUDA_SORT_CELLS_CUH
 
@@ -60,21 +60,22 @@ template <typename KEY> static __device__ __forceinline__ int32_t lowest_cell(KE
     return lowest_cell_below(*s_largest);
 }
 
-/* Counts this CTA's part of the keys, or of as many of them as are asked, in rows of a key a thread; of these, 32 keys here and 32 there,
+/* Counts a part of the keys, or of as many of them as are asked, in rows of a key a thread; of these, 32 keys here and 32 there,
  * evenly spread over all, as keys may be sorted. */
 template <typename KEY>
-static __device__ __forceinline__ void count_cells(const struct split_job &job, const struct float_cells<KEY> &cells, uint32_t *s_counts) {
+static __device__ __forceinline__ void count_cells(const struct split_job &job, const struct float_cells<KEY> &cells, uint32_t part,
+                                                   uint32_t *s_counts) {
     const struct key_order<KEY> order(job);
     const uint32_t nasked = min(job.n, job.cell_sample), nrows = (nasked + CELL_THREADS - 1) / CELL_THREADS;
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     constexpr uint32_t LOADS = 4, WARPS = CELL_THREADS / 32;
-    for (uint32_t first = blockIdx.x; first < nrows; first += LOADS * gridDim.x) {
+    for (uint32_t first = part; first < nrows; first += LOADS * gridDim.x) {
         KEY keys[LOADS];
         bool valid[LOADS];
 #pragma unroll
         for (uint32_t k = 0; k < LOADS; k++) {
-            const uint64_t row = first + k * gridDim.x, part = row * WARPS + warp;
-            const uint64_t at = nasked == job.n ? part * 32 : part * job.n / (nrows * WARPS) / 32 * 32;
+            const uint64_t row = first + k * gridDim.x, at_row = row * WARPS + warp;
+            const uint64_t at = nasked == job.n ? at_row * 32 : at_row * job.n / (nrows * WARPS) / 32 * 32;
             valid[k] = row < nrows && at + lane < job.n;
             keys[k] = valid[k] ? ((const KEY *)job.in)[at + lane] : (KEY)0;
         }
@@ -204,7 +205,7 @@ static __device__ __forceinline__ void plan_slots(const struct split_job &job, c
     if (total + (job.slots.coarse_bits ? total / CELL_SLOTS_ASIDE_PART : 0) > job.slots.float_items) job.header->slots_full = SLOTS_FULL;
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+/* ---- the step -------------------------------------------------------------------------------------------------------------- */
 
 /* Nothing is to be moved. */
 static __device__ __forceinline__ void give_cells_up(const struct split_job &job) {
@@ -239,37 +240,69 @@ static __device__ void plan_cells(const struct split_job &job, const struct floa
 
 static_assert(CELL_THREADS == CELLS && CELL_THREADS == VALUE_SAMPLE, "a thread a cell");
 
-/* Dynamic shared memory: VALUE_SLOTS words. */
-template <typename KEY> __global__ void __launch_bounds__(CELL_THREADS, 1) split_cells(const __grid_constant__ struct split_job job) {
-    extern __shared__ __align__(16) uint32_t s_words[];
-    __shared__ struct cell_desk s;
-    __shared__ struct cell_slots s_slots;
-    __shared__ uint32_t s_counts[CELLS], s_largest;
-    __shared__ bool s_last;
-    wait_for_predecessor();
-    if (is_by_value(job)) return;
-    if (blockIdx.x == 0 && threadIdx.x < SORT_DIGITS) job.header->coarse_size[threadIdx.x] = 0; /* of an attempt before */
-    s_counts[threadIdx.x] = 0;
-    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += CELL_THREADS) s_words[i] = 0;
-    if (threadIdx.x == 0) s_largest = s.ndivided = 0;
+/* Shared memory. */
+struct cells_memory {
+    uint32_t words[VALUE_SLOTS], counts[CELLS], largest, part;
+    bool last;
+    struct cell_desk desk;
+    struct cell_slots slots;
+};
+
+/* Counts a part of the keys. */
+template <typename KEY>
+static __device__ __forceinline__ void count_part_of_cells(const struct split_job &job, uint32_t part, struct cells_memory &s) {
+    if (part == 0 && threadIdx.x < SORT_DIGITS) job.header->coarse_size[threadIdx.x] = 0; /* of an attempt before */
+    s.counts[threadIdx.x] = 0;
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += CELL_THREADS) s.words[i] = 0;
+    if (threadIdx.x == 0) s.largest = s.desk.ndivided = 0;
     __syncthreads(); /* zeroes before counts */
-    if (job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words))
+    if (job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s.words))
         return give_cells_up(job); /* as all CTAs do */
-    const int32_t lowest = lowest_cell(sampled_image<KEY>(job), &s_largest);
-    const struct float_cells<KEY> cells(lowest);
-    count_cells(job, cells, s_counts);
+    const struct float_cells<KEY> cells(lowest_cell(sampled_image<KEY>(job), &s.largest));
+    count_cells(job, cells, part, s.counts);
     __syncthreads(); /* all counts */
+    const uint32_t count = s.counts[threadIdx.x];
+    if (count) atomicAdd(&job.header->cell_counts.count[threadIdx.x], count);
+}
+
+/* Counts keys by cells, and makes the plan. Parts are dealt out to the CTAs that run; who finds none any more may wait for the plan
+ * (wait_for_cells()), since all of them are with CTAs that have begun. All threads call it. */
+template <typename KEY> static __device__ __forceinline__ void number_cells(const struct split_job &job, struct cells_memory &s) {
     struct cell_counts *all = &job.header->cell_counts;
-    const uint32_t count = s_counts[threadIdx.x];
-    if (count) atomicAdd(&all->count[threadIdx.x], count);
-    __threadfence(); /* this thread's count before the CTA is counted as done */
-    __syncthreads();
-    if (threadIdx.x == 0) s_last = atomicAdd(&all->ctas_done, 1) == gridDim.x - 1;
-    __syncthreads(); /* s_last */
-    if (!s_last) return;
-    __threadfence(); /* having seen the others done, see their counts */
-    if (threadIdx.x == 0) job.header->cells.lowest = lowest;
-    plan_cells(job, cells, s_counts, s, s_slots);
+    if (threadIdx.x == 0) s.part = atomicAdd(&all->ticket, 1);
+    for (;;) {
+        __syncthreads(); /* the part is known, and nobody needs the shared memory any more */
+        const uint32_t part = s.part;
+        if (part >= gridDim.x) return;
+        count_part_of_cells<KEY>(job, part, s);
+        __threadfence(); /* this thread's counts before the part is counted as done */
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            s.last = atomicAdd(&all->ndone, 1) == gridDim.x - 1;
+            s.part = atomicAdd(&all->ticket, 1);
+        }
+        __syncthreads(); /* s.last, and the next part */
+        if (!s.last) continue;
+        __threadfence(); /* having seen the others done, see their counts */
+        const int32_t lowest = lowest_cell_below(s.largest);
+        if (threadIdx.x == 0) job.header->cells.lowest = lowest;
+        if (*(volatile uint32_t *)&job.header->slots_full == SLOTS_OPEN)
+            plan_cells(job, float_cells<KEY>(lowest), s.counts, s.desk, s.slots);
+        __threadfence(); /* the plan before it is counted as done */
+        __syncthreads();
+        if (threadIdx.x == 0) atomicAdd(&all->ndone, 1);
+        return;
+    }
+}
+
+/* All threads call it. */
+static __device__ __forceinline__ void wait_for_cells(const struct split_job &job) {
+    if (threadIdx.x == 0) {
+        while (*(const volatile uint32_t *)&job.header->cell_counts.ndone <= gridDim.x) {
+        }
+    }
+    __syncthreads(); /* the plan is made */
+    __threadfence(); /* having seen that, see the plan */
 }
 
 #endif

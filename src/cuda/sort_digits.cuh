@@ -27,8 +27,8 @@ enum {
 
 /* Device memory, zeroed before. */
 struct cell_counts {
-    uint32_t ctas_done;
-    uint32_t count[CELLS]; /* keys seen */
+    uint32_t ticket, ndone; /* parts that are dealt out, and done; the plan is one more */
+    uint32_t count[CELLS];  /* keys seen */
 };
 
 /* A coarse bucket (sort_cell_slots.cuh): where its part of the output begins. If it is within one cell, into how many numbers that is

@@ -30,10 +30,13 @@ template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t some = (uint32_t)min_u64(job->nnumbers, rounds_of(queue, SHAPE::CTAS_PER_SM));
     const uint32_t nbuckets = job->value_area ? some : job->nnumbers;
-    const cudaError_t error = launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
-    if (error != cudaSuccess) return error;
+    return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
+}
+
+template <typename KEY, typename ITEM, typename SHAPE>
+static cudaError_t launch_left(const struct split_job *job, const struct split_job *by_value, const struct cuda_queue *queue) {
     const uint32_t nctas = (uint32_t)queue->nsms * SHAPE::STABLE_CTAS_PER_SM;
-    return launch_next(queue, split_buckets_left<KEY, ITEM, SHAPE>, nctas, SHAPE::THREADS, SHAPE::STABLE_NBYTES, *job);
+    return launch_next(queue, split_buckets_left<KEY, ITEM, SHAPE>, nctas, SHAPE::THREADS, SHAPE::STABLE_NBYTES, *job, *by_value);
 }
 
 template <typename KEY, typename ITEM, bool SECOND, typename DIGITS>
@@ -294,13 +297,21 @@ template <typename KEY, typename ITEM> static cudaError_t launch_slots(struct sp
     return error == cudaSuccess ? launch_slots_step<KEY, ITEM, SLOTS_FINE>(job, queue) : error;
 }
 
-template <typename KEY, typename ITEM> static cudaError_t launch_all_buckets(const struct split_job *job, const struct cuda_queue *queue) {
+/* by_value: the job of slots by value, or the same. */
+template <typename KEY, typename ITEM>
+static cudaError_t launch_all_buckets(const struct split_job *job, const struct split_job *by_value, const struct cuda_queue *queue) {
     typedef split_shapes<ITEM> SHAPES;
-    if (job->bucket_max == SHAPES::LITTLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue);
-    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue);
-    return launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
+    const uint32_t most = job->bucket_max, left = max_u32(most, by_value->bucket_max);
+    const cudaError_t error = most == SHAPES::LITTLE::ITEMS   ? launch_buckets<KEY, ITEM, typename SHAPES::LITTLE>(job, queue)
+                              : most == SHAPES::MIDDLE::ITEMS ? launch_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(job, queue)
+                                                              : launch_buckets<KEY, ITEM, typename SHAPES::BIG>(job, queue);
+    if (error != cudaSuccess) return error;
+    if (left == SHAPES::LITTLE::ITEMS) return launch_left<KEY, ITEM, typename SHAPES::LITTLE>(job, by_value, queue);
+    if (left == SHAPES::MIDDLE::ITEMS) return launch_left<KEY, ITEM, typename SHAPES::MIDDLE>(job, by_value, queue);
+    return launch_left<KEY, ITEM, typename SHAPES::BIG>(job, by_value, queue);
 }
 
+/* As far as the buckets. */
 template <typename KEY, typename ITEM, typename DIGITS>
 static cudaError_t launch_split_by(const struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
     cudaError_t error = launch_split_histogram<KEY, DIGITS>(job, passes, queue);
@@ -309,27 +320,23 @@ static cudaError_t launch_split_by(const struct split_job *job, const struct sor
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
         if (error == cudaSuccess && job->deep.buckets) error = launch_levels<KEY>(job, queue);
     }
-    return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, queue) : error;
+    return error;
 }
 
 template <typename KEY, typename ITEM>
 static cudaError_t launch_split(struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
+    struct split_job by_value = *job;
     cudaError_t error = cudaSuccess;
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) error = launch_value_slots<KEY>(job, queue);
+    if constexpr (sizeof(ITEM) == sizeof(KEY)) error = launch_value_slots<KEY>(&by_value, queue);
     if (error == cudaSuccess && job->slots.items) error = launch_slots<KEY, ITEM>(job, queue);
     if (error == cudaSuccess && job->cell_keys) error = launch_cells<KEY>(job, queue);
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        if (error == cudaSuccess && job->cell_keys && job->slots.area) error = launch_cell_slots<KEY>(job, queue);
+    if (error == cudaSuccess && job->slots.sample_items) {
+        error = launch_sample_slots<KEY>(job, queue);
+    } else if (error == cudaSuccess) {
+        error = job->cell_keys ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, passes, queue)
+                               : launch_split_by<KEY, ITEM, bit_digits>(job, passes, queue);
     }
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        if (error == cudaSuccess && job->slots.sample_items) {
-            error = launch_sample_slots<KEY>(job, queue);
-            return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, queue) : error;
-        }
-    }
-    if (error != cudaSuccess) return error;
-    if (!job->cell_keys) return launch_split_by<KEY, ITEM, bit_digits>(job, passes, queue);
-    return error == cudaSuccess ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, passes, queue) : error;
+    return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, &by_value, queue) : error;
 }
 
 /* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */

@@ -219,7 +219,7 @@ static __device__ __noinline__ bool sort_far_bucket(const struct split_job &job,
     return sort_bucket_by_value<KEY, SHAPE, true>(job, found, get_bins, s_memory, s);
 }
 
-/* The buckets. */
+/* The buckets. What they leave is for the kernel that all buckets leave it for (sort_buckets.cuh). */
 template <typename KEY, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) sort_value_buckets(const __grid_constant__ struct split_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
@@ -232,20 +232,6 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) sort_value
         const bool sorted = found.n == 0 || (is_far(found) ? sort_far_bucket<KEY, SHAPE>(job, number, s_memory, s_desk)
                                                            : sort_bucket<KEY, KEY, SHAPE, true>(job, found, s_memory, s_desk));
         if (!sorted && threadIdx.x == 0) job.cursor[atomicAdd(&job.header->nleft, 1)] = number;
-        __syncthreads(); /* nobody needs the shared memory any more */
-    }
-}
-
-/* What they have left. */
-template <typename KEY, typename SHAPE>
-__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
-    sort_value_buckets_left(const __grid_constant__ struct split_job job) {
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ struct bucket_desk<KEY> s_desk;
-    wait_for_predecessor();
-    if (job.header->by_value.state != VALUES_OPEN) return;
-    for (uint32_t i = blockIdx.x; i < job.header->nleft; i += gridDim.x) {
-        sort_bucket_stably<KEY, KEY, SHAPE>(job, find_value_bucket<KEY>(job, job.cursor[i], 0), s_memory, s_desk);
         __syncthreads(); /* nobody needs the shared memory any more */
     }
 }

@@ -46,29 +46,25 @@ template <typename KEY, slots_step STEP> static cudaError_t launch_value_step(co
 template <typename KEY, typename SHAPE>
 static cudaError_t launch_value_buckets(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t most = job->n / job->value_keys, nctas = most + most / 16 + 5;
-    const cudaError_t error = launch_next(queue, sort_value_buckets<KEY, SHAPE>, nctas, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
-    if (error != cudaSuccess) return error;
-    return launch_next(queue, sort_value_buckets_left<KEY, SHAPE>, (uint32_t)queue->nsms * SHAPE::STABLE_CTAS_PER_SM, SHAPE::THREADS,
-                       SHAPE::STABLE_NBYTES, *job);
+    return launch_next(queue, sort_value_buckets<KEY, SHAPE>, nctas, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
 }
 
-/* Slots by value: an attempt that comes before all else, and needs none of it. Tiles of the second partition: those of all keys, some more
- * where a range has none, and, of each coarse bucket, the last. */
-template <typename KEY> static cudaError_t launch_value_slots(const struct split_job *split, const struct cuda_queue *queue) {
+/* Slots by value: an attempt that comes before all else, and needs none of it; its plan is in the job from then on. Tiles of the second
+ * partition: those of all keys, some more where a range has none, and, of each coarse bucket, the last. */
+template <typename KEY> static cudaError_t launch_value_slots(struct split_job *job, const struct cuda_queue *queue) {
     typedef split_shapes<KEY> SHAPES;
-    struct split_job job = *split;
-    if (!split->value_area || !choose_value_slots<KEY>(&job, split->n, split->in == split->out)) return cudaSuccess;
-    const uint32_t ntiles = job.n / value_slots_shape<KEY, SLOTS_FINE>::ITEMS;
-    job.slots.area = job.value_area;
-    job.slots.size = job.value_size;
-    job.slots.coarse_tiles = ntiles + ntiles / 16 + 2 * SORT_DIGITS;
-    cudaError_t error = launch_next(queue, split_values<KEY>, (uint32_t)queue->nsms, VALUE_SAMPLE, 0, job);
-    if (error == cudaSuccess && !job.slots.coarse_bits) error = launch_value_step<KEY, SLOTS_ONLY>(&job, queue);
-    if (error == cudaSuccess && job.slots.coarse_bits) error = launch_value_step<KEY, SLOTS_COARSE>(&job, queue);
-    if (error == cudaSuccess && job.slots.coarse_bits) error = launch_value_step<KEY, SLOTS_FINE>(&job, queue);
+    if (!job->value_area || !choose_value_slots<KEY>(job, job->n, job->in == job->out)) return cudaSuccess;
+    const uint32_t ntiles = job->n / value_slots_shape<KEY, SLOTS_FINE>::ITEMS;
+    job->slots.area = job->value_area;
+    job->slots.size = job->value_size;
+    job->slots.coarse_tiles = ntiles + ntiles / 16 + 2 * SORT_DIGITS;
+    cudaError_t error = launch_next(queue, split_values<KEY>, (uint32_t)queue->nsms, VALUE_SAMPLE, 0, *job);
+    if (error == cudaSuccess && !job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_ONLY>(job, queue);
+    if (error == cudaSuccess && job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_COARSE>(job, queue);
+    if (error == cudaSuccess && job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_FINE>(job, queue);
     if (error != cudaSuccess) return error;
-    if (job.bucket_max == SHAPES::MIDDLE::ITEMS) return launch_value_buckets<KEY, typename SHAPES::MIDDLE>(&job, queue);
-    return launch_value_buckets<KEY, typename SHAPES::BIG>(&job, queue);
+    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_value_buckets<KEY, typename SHAPES::MIDDLE>(job, queue);
+    return launch_value_buckets<KEY, typename SHAPES::BIG>(job, queue);
 }
 
 #endif
