@@ -344,13 +344,6 @@ template <typename KEY> static uint32_t few_values(const struct cuda_queue *queu
     return queue->arch >= 90 && queue->arch < 120 ? SORT_DIGITS : 0; /* where a table has room beside a tile, twice a multiprocessor */
 }
 
-/* May onesweep leave out passes by low digits? Keys must not be taken in portions, and values be moved as they are; and a tile must have room
- * for what mending needs. */
-template <typename KEY> static bool may_mend(const struct sort_args *args, const struct sort_job *job) {
-    return sizeof(KEY) == 8 && job->has_values && !job->by_place && args->hi_bit - args->lo_bit == 64 && args->n >= MEND_SAMPLE &&
-           job->nportions == 1 && job->rows > SORT_MIN_ROWS;
-}
-
 /* ---- the call ---------------------------------------------------------------------------------------------------------------- */
 
 template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {

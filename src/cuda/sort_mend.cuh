@@ -20,6 +20,15 @@
 static __device__ __forceinline__ uint32_t mend_slot(uint64_t kept) { return (uint32_t)(kept * 0x9e3779b97f4a7c15u >> 52); }
 static_assert(MEND_SAMPLE == 1 << (64 - 52), "as many places");
 
+/* ---- whether they may be -------------------------------------------------------------------------------------------------------- */
+
+/* May passes by low digits be left out? Keys must not be taken in portions, and values be moved as they are; and a tile must have
+ * room for what mending needs. */
+template <typename KEY> static bool may_mend(const struct sort_args *args, const struct sort_job *job) {
+    return sizeof(KEY) == 8 && job->has_values && !job->by_place && args->hi_bit - args->lo_bit == 64 && args->n >= MEND_SAMPLE &&
+           job->nportions == 1 && job->rows > SORT_MIN_ROWS;
+}
+
 /* ---- which digits are kept ------------------------------------------------------------------------------------------------------ */
 
 /* Each CTA of those that count the digits draws its share of a sample; it is left where values would be, which are not counted then. All

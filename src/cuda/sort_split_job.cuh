@@ -1,0 +1,146 @@
+/* sort_split_job.cuh: what a split is told (struct split_job), and what it finds out and keeps in device memory (struct split_header). Its
+ * steps: sort_split.cuh. */
+#ifndef UPSWEEP_CUDA_SORT_SPLIT_JOB_CUH
+#define UPSWEEP_CUDA_SORT_SPLIT_JOB_CUH
+
+#include "sort_deep.cuh"
+#include "sort_digits.cuh"
+
+/* Device memory: the buckets that sort_fused_sample.cuh or sort_fused_splitters.cuh has made; 0: they have made none. */
+#define BUCKET_IS_CLOSED (1u << 31) /* beside its end: its images are closed up (sort_fused_gaps.cuh), as `gaps` says */
+struct sampled_buckets {
+    uint32_t nbuckets;
+    bool closed; /* they are by the bits that vary */
+    uint32_t start[SPLITTER_BUCKETS], end[SPLITTER_BUCKETS];
+    __align__(16) struct bit_gaps gaps;
+};
+
+/* Device memory. The histogram kernel finds it zeroed, and so what has a word for each bucket, behind it. */
+struct split_header {
+    uint32_t ctas_done;
+    uint32_t ticket[2];                               /* next tile of the stable partitions */
+    uint32_t too_big;                                 /* enum split_fit */
+    uint32_t nleft;                                   /* buckets for stable passes */
+    struct deep_control deep;                         /* of what is split further */
+    struct cell_counts cell_counts;                   /* of floats */
+    __align__(8) struct seen_bits seen;               /* of keys left to the passes */
+    uint32_t slots_full;                              /* enum slots_state */
+    uint32_t sample_state, sample_done[2];            /* enum sample_state; CTAs that have counted, and moved, keys; */
+    uint32_t sample_drawn[DRAWN_CELLS / DRAWN_GROUP]; /* that have compared drawn keys with those of a group */
+    struct value_slots by_value;                      /* of floats, before that */
+    uint32_t coarse_size[SORT_DIGITS];                /* of coarse buckets on their way to slots */
+    uint32_t nties[PAIR_SLOTS_TILES];                 /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
+    uint32_t coarse_cursor[SORT_DIGITS];              /* where the next key of each coarse bucket goes */
+    uint32_t coarse_tile[SORT_DIGITS + 1];            /* tiles of the second partition before each coarse bucket */
+    struct cell_plan cells;
+    union {
+        struct sampled_buckets sampled; /* of a split in one launch; else */
+        struct sample_slots sample_slots;
+    };
+};
+
+/* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since a sample says that some bucket is too big for a
+ * CTA anyway, or keys repeat. */
+enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
+
+struct slots_plan {
+    uint32_t items;                  /* of a slot; of floats: as the plan has it (sort_cells.cuh) */
+    uint32_t float_items;            /* of all slots of floats, and what is aside, together, at most */
+    uint32_t sample_items;           /* of all slots by a sample, at most; 0: that is not tried */
+    uint32_t coarse_bits, fine_bits; /* as many together as the split's */
+    uint32_t coarse_items;           /* of a coarse bucket, in the output, */
+    uint32_t aside_items;            /* and beside it */
+    uint32_t coarse_tiles;           /* of a coarse bucket, at most */
+    uint32_t tile_items;             /* of floats, in the step at hand */
+    uint32_t nfirst;                 /* CTAs that look at a sample before they begin */
+    uint32_t tile_ties, most_ties;   /* of pairs (sort_slots_pairs.cuh): room for ties of a tile; repeats in a tile that are too many */
+    void *area;                      /* NULL: there are none */
+    void *aside;
+    uint32_t *size; /* of each bucket; zeroed before */
+};
+
+/* How an item is made of a key and its index (sort_item.cuh). */
+struct item_bits {
+    uint32_t turn;      /* of an image to the left, so that the bits to sort by are at its top: */
+    uint32_t sorted_by; /* these */
+    uint32_t index_shift, index_mask;
+};
+
+struct split_job {
+    const void *in;
+    void *out;             /* of the keys; NULL: these are not wanted */
+    void *tmp;             /* after the first partition: whole items; or NULL: their halves */
+    void *second;          /* after the second: the same */
+    uint32_t *high, *low;  /* the halves */
+    struct item_bits bits; /* of items that have an index: */
+    void *values_out;      /* NULL: only the keys are wanted */
+    const void *values;    /* NULL: the indices are wanted */
+    const void *copied;    /* NULL, or what `values`, which are in the scratch, is first to be copied from */
+    uint32_t value_nbytes, value_unit;
+    uint32_t n;
+    uint64_t flip, float_mask; /* of image() */
+    uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
+    uint32_t fine_bits;        /* of the last partition */
+    uint32_t bucket_max;       /* keys that fit a CTA */
+    uint32_t nnumbers;         /* of buckets, at most */
+    uint32_t nsms;             /* multiprocessors */
+    uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
+    uint32_t value_keys;       /* the same by value; 0: it is not */
+    uint32_t cell_sample;      /* keys that are counted by cells, at most */
+    bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
+    uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
+    uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
+    uint32_t copies;           /* of each counter of the histogram kernel */
+    struct seen_bits *seen;    /* NULL, or who leaves keys to the passes says which of their bits vary */
+    uint32_t most_values;      /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
+    uint32_t least_saved;      /* passes, if bits that do not vary are left out (sort_gaps.cuh) */
+    struct slots_plan slots;   /* the first attempt */
+    void *value_area;          /* slots of an attempt before that (sort_value_slots.cuh); NULL: there are none */
+    struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
+    bool levels_first;         /* splitting further is quicker than stable passes, unless it takes many levels */
+    uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
+    uint32_t tile_items;       /* of a tile of any other */
+    uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
+    uint32_t state_words[2];
+    struct split_header *header;
+    uint32_t *cursor;     /* the histogram; then where each bucket's next key goes; behind these: sizes in slots */
+    uint32_t *value_size; /* the same of slots by value */
+    uint32_t *start;      /* of each bucket */
+    uint32_t *bound;      /* of floats, by number: the top 32 bits of the least image; behind the last one, of the most */
+    uint32_t *cell_slot;  /* the same: where the slot begins (sort_cell_slots.cuh); behind the last one, where that ends */
+    uint32_t *ties;       /* of pairs in slots: where they are in the output; by then there are no starts, or no more */
+};
+
+/* The number is the top coarse_bits + fine_bits of the image, and so of the item, */
+template <typename KEY> static __device__ __forceinline__ uint32_t bucket_shift(const struct split_job &job) {
+    return (uint32_t)sizeof(KEY) * 8 - job.coarse_bits - job.fine_bits;
+}
+
+/* or is looked up. A digit of a bucket's number, which has coarse_bits + fine_bits: nbits of it, `shift` of them below. s_entries: the
+ * table, if there is one (load_entries()). */
+template <typename DIGITS, typename ITEM>
+static __device__ __forceinline__ DIGITS cut_number(const struct split_job &job, uint32_t shift, uint32_t nbits,
+                                                    const uint32_t *s_entries) {
+    const uint32_t mask = (1u << nbits) - 1;
+    if constexpr (DIGITS::BY_CELLS)
+        return {s_entries, float_cells<typename DIGITS::image_type>(job.header->cells.lowest), shift, mask};
+    else
+        return {bucket_shift<ITEM>(job) + shift, mask};
+}
+
+/* The table of a CTA. */
+template <typename DIGITS> struct digit_table { uint32_t entries[DIGITS::BY_CELLS ? CELLS : 1]; };
+
+/* By all threads; a barrier must follow. */
+template <typename DIGITS> static __device__ __forceinline__ void load_entries(struct digit_table<DIGITS> &s, const struct split_job &job) {
+    if constexpr (DIGITS::BY_CELLS) {
+        for (uint32_t i = threadIdx.x; i < CELLS; i += blockDim.x) s.entries[i] = job.header->cells.entry[i];
+    }
+}
+
+/* Are keys in slots by value? */
+static __device__ __forceinline__ bool is_by_value(const struct split_job &job) {
+    return job.value_area && job.header->by_value.state == VALUES_OPEN;
+}
+
+#endif
