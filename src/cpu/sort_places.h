@@ -33,6 +33,8 @@ ALWAYS_INLINE void sort_place(void *out, const void *in, const uint16_t *places,
         sort_place_items(out, in, places, n, 4, direction);
     else if (nbytes == 8)
         sort_place_items(out, in, places, n, 8, direction);
+    else if (nbytes == 12)
+        sort_place_items(out, in, places, n, 12, direction);
     else if (nbytes == 16)
         sort_place_items(out, in, places, n, 16, direction);
     else
