@@ -24,7 +24,9 @@ struct bucket_list {
           left(listed ? job.deep.counts[0] : job.cursor) {}
 
     template <typename KEY, typename ITEM> __device__ __forceinline__ uint32_t n(const struct split_job &job) const {
-        return SAMPLES<KEY, ITEM> && sampled ? job.header->sample_slots.nslots : listed ? job.header->deep.nbuckets : job.nnumbers;
+        if (SAMPLES<KEY, ITEM> && sampled) return job.header->sample_slots.nslots;
+        if (SAMPLES<KEY, ITEM> && slots && job.cell_keys) return job.header->cells.nnumbers; /* others have no place */
+        return listed ? job.header->deep.nbuckets : job.nnumbers;
     }
     /* By a sample: one that is only counted has nothing to sort. */
     template <typename ITEM>

@@ -73,7 +73,7 @@ static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_jo
         const uint32_t low = job.shift[__ffs((int)kept) - 1] + more;
         __syncthreads(); /* nobody needs the shared memory any more */
 #pragma unroll
-        for (uint32_t k = 0; k < EACH; k++) s_keys[mend_slot(images[k] >> low)] = images[k];
+        for (uint32_t k = 0; k < EACH; k++) atomicExch((unsigned long long *)&s_keys[mend_slot(images[k] >> low)], images[k]);
         __syncthreads(); /* of keys that agree in what is kept, one is there */
         bool differ = false;
 #pragma unroll
