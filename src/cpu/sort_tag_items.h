@@ -124,6 +124,7 @@ ALWAYS_INLINE void place_in_registers(void *out, const void *in, size_t nbytes, 
         place_wide(out, in, t);
 }
 
+/* Here the number of registers is a constant again. */
 NOT_INLINE void place_few(void *out, const void *in, size_t nbytes, struct tagged t) {
     if (t.nregisters == 2)
         t.nregisters = 2, place_in_registers(out, in, nbytes, &t);
