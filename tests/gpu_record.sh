@@ -67,7 +67,7 @@ add_one() {
 # sanitized TOOL: the number of errors and hazards it has reported, in all its runs; "none" if one did not finish.
 sanitized() {
     total=0
-    for log in "$logs/$1".[012]; do
+    for log in "$logs/$1".[0-9]; do
         summary=$(grep -E 'SUMMARY' "$log" | tail -n 1 | grep -oE '[0-9]+' | head -n 1)
         [ "${summary:-1}" = 0 ] || grep -E '^=========' "$log" | head -n 30 >&2
         [ -n "$summary" ] || { echo '"none"'; return; }
@@ -91,6 +91,9 @@ run() {
         for path in 2 0 1; do                              # side by side, the longest first
             plan $tool.$path "env UPSWEEP_TEST_SCALE=sanitizer UPSWEEP_TEST_PATH=$path \
                 compute-sanitizer --tool $tool --error-exitcode 0 '$build/bin/test_cuda_small'"
+        done
+        for part in 0 1 2 3 4; do
+            plan $tool.$((3 + part)) "compute-sanitizer --tool $tool --error-exitcode 0 '$build/bin/test_cuda_sort_small' $part 5"
         done
     done
     run_planned
