@@ -1,105 +1,35 @@
 #!/usr/bin/env python3
-"""Fills the tables of a Markdown page from the JSON lines of upsweep-bench, so that every number on it comes from a kept file.
+"""Fills the tables of Markdown pages from the JSON lines of upsweep-bench, so that every number in them comes from a kept file.
 
-    python3 bench/tables.py PAGE.md
+    python3 bench/tables.py PAGE.md...
+    python3 bench/tables.py --check PAGE.md...         # writes nothing, but fails if a table is not that of its file
     python3 bench/tables.py --new PAGE.md RUN.jsonl... # a new page, of all tables for which the runs have rows, and the figures beside it
 
 The page says what goes where: between `<!-- begin NAME FILE -->` and `<!-- end NAME -->` comes the table NAME of the run in FILE, whose path is
 relative to the page; or of several, FILE,FILE (a comma and no space). A NAME like figure-threads is the figure img/threads.svg, if it is there.
 """
-import json
-import math
 import os
 import re
 import statistics
 import sys
 
+from rows import against_peers, pick, rate, ratio, read_all, share, size, sizes, speed_up, table, time, times_as_fast
+
 PEER_SLACK = 0.02  # a peer is faster if it takes less than this share less time
-
-
-def read(path):
-    machine, rows = {}, []
-    for line in open(path):
-        row = json.loads(line)
-        if "machine" in row:
-            machine.update(row["machine"])
-        else:
-            rows.append({"mode": None, **row})
-    return machine, rows
-
-
-# ---- cells ----
-
-def size(n):
-    for minus in (0, 3):
-        power = math.log2(n + minus)
-        if power == int(power):
-            return f"2^{int(power)}" + (f" - {minus}" if minus else "")
-    return str(n)
-
-
-def sizes(ns):
-    """Powers of two that follow one another as a range."""
-    out, ns = [], sorted(set(ns))
-    while ns:
-        last = next(i for i in range(len(ns)) if i + 1 == len(ns) or ns[i + 1] != 2 * ns[i])
-        out += [size(n) for n in ns[:last + 1]] if last < 2 else [f"{size(ns[0])} to {size(ns[last])}"]
-        ns = ns[last + 1:]
-    return ", ".join(out)
-
-
-def time(ms):
-    if ms >= 1:
-        return f"{ms:.3g} ms" if ms < 1000 else f"{1e-3 * ms:.3g} s"
-    return f"{1e3 * ms:.3g} us" if ms >= 1e-3 else f"{1e6 * ms:.3g} ns"
-
-
-def rate(x):
-    return f"{x:.0f}" if x >= 100 else f"{x:.3g}"
-
-
-def share(x):
-    return "" if x is None else f"{x:.3f}"
-
-
-def ratio(x):
-    return f"{x:.2f}"
-
-
-def times_as_fast(before, now):
-    return "" if before is None else f"{before / now:.0f}" if before >= 10 * now else f"{before / now:.2g}"
-
-
-def table(head, lines):
-    if not lines:
-        return "(This run has no rows of it.)"
-    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(out + ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines])
-
-
-# ---- rows ----
-
-POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "mode", "num_bits", "cache")
-
-
-def pick(rows, **wanted):
-    return [row for row in rows if all(row[key] in value if isinstance(value, (tuple, set, range)) else row[key] == value
-                                       for key, value in wanted.items())]
-
-
-def against_peers(rows):
-    """[(ours, the fastest peer at the same point)]: calls only, as they are measured alike."""
-    peers = {}
-    for row in rows:
-        point = tuple(row[key] for key in POINT)
-        if row["peer_version"] and (point not in peers or row["ms"] < peers[point]["ms"]):
-            peers[point] = row
-    ours = [row for row in rows if row["algorithm"] == "upsweep"]
-    return [(row, peers[tuple(row[key] for key in POINT)]) for row in ours if tuple(row[key] for key in POINT) in peers]
-
-
 CALLS = ("scan-calls", "compact-calls", "sort-calls", "scan-types", "select-kinds", "select-runs", "sort-types", "sort-inputs", "cold", "large",
          "utf8-scripts", "utf8-size", "utf8-checks")
+
+
+def by_size(rows, columns):
+    """A line for each kind of call, a column for each size: our time, how many times as fast as the best peer that is, and in brackets as a copy."""
+    lines, beside = {}, {}
+    for ours, peer in against_peers(rows):
+        key = tuple(f(ours) for _, f in columns)
+        lines.setdefault(key, {})[ours["n"]] = f"{time(ours['ms'])}, {ratio(speed_up(ours, peer))} ({ratio(ours['x_copy'])})"
+        beside.setdefault(key, set()).add(peer["algorithm"])
+    ns = sorted({n for cells in lines.values() for n in cells})
+    return table([name for name, _ in columns] + ["beside"] + [size(n) for n in ns],
+                 [[*key, ", ".join(sorted(beside[key]))] + [cells.get(n, "") for n in ns] for key, cells in lines.items()])
 
 
 def versus(rows, columns):
@@ -107,16 +37,15 @@ def versus(rows, columns):
     lines = []
     for ours, peer in against_peers(rows):
         lines.append([f(ours) for _, f in columns] + [time(ours["ms"]), share(ours["x_copy"]), peer["algorithm"], time(peer["ms"]),
-                                                      share(peer["x_copy"]), ratio(peer["ms"] / ours["ms"])])
+                                                      share(peer["x_copy"]), ratio(speed_up(ours, peer))])
     return table([name for name, _ in columns] + ["upsweep", "x copy", "best peer", "time", "x copy", "times as fast"], lines)
 
 
 N = ("n", lambda row: size(row["n"]))
-KEEP = ("kept", lambda row: f"{row['keep']} %")
+KEEP = ("kept", lambda row: "" if row["keep"] is None else f"{row['keep']} %")
 TYPE = ("type", lambda row: row["type"])
 KIND = ("call", lambda row: row["primitive"])
 INPUT = ("input", lambda row: row["distribution"])
-CACHE = ("cache", lambda row: row["cache"])
 
 SIZES = {1 << k for k in (10, 16, 20, 22, 24, 26, 28, 30)}
 
@@ -135,7 +64,7 @@ def scan(rows, backend):
 
 
 def compact(rows, backend):
-    return versus(pick(rows, group=("compact-calls", "large"), primitive="compact", backend=backend, n=SIZES - {1 << 22, 1 << 26}), [N, KEEP])
+    return by_size(pick(rows, group=("compact-calls", "large"), primitive="compact", backend=backend, n=SIZES - {1 << 22, 1 << 26}), [KEEP])
 
 
 def sort(rows, backend):
@@ -143,17 +72,78 @@ def sort(rows, backend):
 
 
 def others(rows, backend):
-    wanted = pick(rows, group=("scan-types", "select-kinds", "select-runs"), backend=backend, n={1 << 20, 1 << 24, 1 << 28})
-    return versus(wanted, [KIND, TYPE, N, ("kept", lambda row: f"{row['keep']} %" if row["keep"] is not None else ""), INPUT])
+    return by_size(pick(rows, group=("scan-types", "select-kinds", "select-runs"), backend=backend), [KIND, TYPE, KEEP, INPUT])
 
 
 def sorts(rows, backend):
-    return versus(pick(rows, group=("sort-types", "sort-inputs"), backend=backend, n={1 << 20, 1 << 24, 1 << 28}), [KIND, TYPE, N, INPUT])
+    return by_size(pick(rows, group=("sort-types", "sort-inputs"), backend=backend), [KIND, TYPE, INPUT])
 
 
 def cold(rows, backend):
-    return versus(pick(rows, group="cold", backend=backend), [KIND, N])
+    return by_size(pick(rows, group="cold", backend=backend), [KIND])
 
+
+def sort_bits(rows, backend):
+    """us by the number of bits that are sorted by."""
+    pairs = sorted(against_peers(pick(rows, group="sort-bits", backend=backend)), key=lambda pair: pair[0]["num_bits"])
+    return table(["bits"] + [str(ours["num_bits"]) for ours, _ in pairs],
+                 [["upsweep"] + [time(ours["ms"]) for ours, _ in pairs], ["best peer"] + [time(peer["ms"]) for _, peer in pairs],
+                  ["times as fast"] + [ratio(speed_up(ours, peer)) for ours, peer in pairs]] if pairs else [])
+
+
+# ---- sorts of many kinds of keys ----
+
+KIND_SIZES = [1 << k for k in (12, 16, 18, 20, 22, 24, 26)]
+
+
+def kinds(rows, *calls):
+    """How many times as fast as the peer, from 2^16 keys on: a line for each kind of keys, a column for each call; what is below 1 in bold."""
+    at = {}
+    for ours, peer in against_peers(pick(rows, group="sort-kinds", primitive=calls)):
+        cell = ratio(speed_up(ours, peer))
+        at[ours["primitive"], ours["type"], ours["distribution"], ours["n"]] = f"**{cell}**" if float(cell) < 1 else cell
+    columns = sorted({key[:2] for key in at}, key=lambda column: (calls.index(column[0]), ("u32", "u64", "f32", "f64").index(column[1])))
+    names = dict.fromkeys(key[2] for column in columns for key in at if key[:2] == column)
+    def line(call, name):
+        cells = [at.get((*call, name, n), "-") for n in KIND_SIZES[1:]]
+        return ", ".join(cells) if set(cells) != {"-"} else ""
+    return table([""] + [" ".join(column) for column in columns], [[name] + [line(column, name) for column in columns] for name in names])
+
+
+def by_call(rows):
+    """{(call, type): [(times as fast as the peer, rounded as it is shown; our row)]}"""
+    speeds = {}
+    for ours, peer in against_peers(pick(rows, group="sort-kinds")):
+        speeds.setdefault((ours["primitive"], ours["type"]), []).append((round(speed_up(ours, peer), 2), ours))
+    return speeds
+
+
+def kinds_spread(rows):
+    """Of all kinds of keys: the least, the median and the most times as fast as the peer."""
+    def spread(found):
+        return f"{ratio(min(found))}, {ratio(statistics.median(found))}, {ratio(max(found))}" if found else ""
+    return table(["sort of"] + [size(n) for n in KIND_SIZES],
+                 [[" ".join(call)] + [spread([x for x, row in speeds if row["n"] == n]) for n in KIND_SIZES]
+                  for call, speeds in by_call(rows).items()])
+
+
+def kinds_below(rows):
+    """Which kinds of keys a peer sorts quicker: the least times as fast, and at which sizes."""
+    lines = []
+    def line(what, speeds, which):
+        return [what, len(speeds), sum(x < 1 for x, _ in speeds), sum(x < 0.97 for x, _ in speeds), which]
+    for call, speeds in by_call(rows).items():
+        below = {}
+        for x, row in speeds:
+            if x < 1:
+                below.setdefault(row["distribution"], []).append((x, row["n"]))
+        lines.append(line(" ".join(call), speeds, "; ".join(f"{name} {ratio(min(found)[0])} ({', '.join(size(n) for _, n in found)})"
+                                                            for name, found in sorted(below.items(), key=lambda item: min(item[1])))))
+    return table(["sort of", "figures", "below 1", "below 0.97", "which: the least, and at what sizes"],
+                 lines + [line("all", sum(by_call(rows).values(), []), "")] if lines else [])
+
+
+# ---- text ----
 
 SCRIPTS = ("ascii", "french", "russian", "chinese", "emoji", "mixed", "bad", "random")
 CALLS_ON_TEXT = (("to UTF-32", "utf8_decode", "utf32"), ("to UTF-16", "utf8_decode", "utf16le"), ("clean", "utf8_decode", "utf8"),
@@ -173,22 +163,35 @@ def text_of(rows, algorithm):
 
 
 def utf8(rows, backend):
-    """GB/s of UTF-8, by conversion and script, at the sizes of the group utf8-scripts."""
+    """GB/s of UTF-8 and, in brackets, the share of a copy's speed: a line for each call, size and mode, or peer; a column for each script."""
     wanted = pick(rows, group=("utf8-scripts", "utf8-remove", "utf8-checks"), backend=backend)
-    peers = sorted({row["algorithm"] for row in wanted if row["peer_version"]}, reverse=True)
-    at = {(row["primitive"], row["type"], row["n"], row["distribution"], row["algorithm"], row["mode"]): row for row in wanted}
+    lines = {}
+    for row in sorted(wanted, key=lambda row: (row["peer_version"] is not None, row["mode"] not in (None, "replace"))):
+        who = row["algorithm"] if row["peer_version"] else row["mode"] or ""
+        line = lines.setdefault((row["primitive"], row["type"], row["n"], who), {})
+        line[row["distribution"]] = f"{rate(row['gb_per_s'])} ({ratio(row['x_copy'])})"
+    return table(["call", "bytes", "with"] + list(SCRIPTS),
+                 [[name, size(key[2]), key[3]] + [lines[key].get(script, "") for script in SCRIPTS]
+                  for name, *call in CALLS_ON_TEXT for n in sorted({key[2] for key in lines}) for key in lines if key[:3] == (*call, n)])
+
+
+def text_summary(rows):
+    """Good text, from the slowest script to the fastest: on the CPU beside simdutf, and on the GPU, at the largest size, beside a copy."""
+    good = SCRIPTS[:6]
+    def figures(call, backend, algorithm, key):
+        found = pick(rows, group=("utf8-scripts", "utf8-checks"), primitive=call[0], type=call[1], backend=backend, algorithm=algorithm,
+                     distribution=good, mode=(None, "replace" if algorithm == "upsweep" else "strict"))
+        largest = max((row["n"] for row in found), default=0)
+        return {row["distribution"]: row[key] for row in found if row["n"] == largest}
+    def span(found, cell):
+        return f"{cell(min(found))} to {cell(max(found))}" if found else ""
     lines = []
-    for _, primitive, kind in CALLS_ON_TEXT:
-        for n in sorted({row["n"] for row in pick(wanted, primitive=primitive, type=kind)}):
-            for script in SCRIPTS:
-                def speed_of(algorithm, *modes):
-                    found = [at[key] for mode in modes if (key := (primitive, kind, n, script, algorithm, mode)) in at]
-                    return rate(found[0]["gb_per_s"]) if found else ""
-                ours = at.get((primitive, kind, n, script, "upsweep", "replace")) or at.get((primitive, kind, n, script, "upsweep", None))
-                if ours:
-                    lines.append([f"{primitive}, {kind}", size(n), script, speed_of("upsweep", "replace", None), share(ours["x_copy"]),
-                                  speed_of("upsweep", "strict"), speed_of("upsweep", "remove")] + [speed_of(peer, "strict", None) for peer in peers])
-    return table(["call", "bytes", "text", "upsweep", "x copy", "strict", "remove"] + peers, lines)
+    for name, *call in CALLS_ON_TEXT:
+        cpu, peer = (figures(call, "cpu", who, "gb_per_s") for who in ("upsweep", "simdutf"))
+        times = {script: cpu[script] / peer[script] for script in peer}
+        lines.append([name, span(cpu.values(), rate), ratio(times.pop("ascii")) if times else "", span(times.values(), ratio)] +
+                     [span(figures(call, "cuda", "upsweep", key).values(), cell) for key, cell in (("gb_per_s", rate), ("x_copy", ratio))])
+    return table(["", "CPU, GB/s", "times simdutf: ASCII", "other scripts", "GPU, GB/s", "times a copy"], lines)
 
 
 def ladder(rows, group, n):
@@ -221,7 +224,7 @@ def summary(rows, backend):
     lines = []
     for n in (1 << 20, 1 << 24, 1 << 28):
         pairs = [best.get((group, n, keep)) for _, group, keep in columns]
-        cells = [ratio(peer["ms"] / ours["ms"]) + ("" if ours["primitive"] == "sort" else f" ({ratio(ours['x_copy'])})")
+        cells = [ratio(speed_up(ours, peer)) + ("" if ours["primitive"] == "sort" else f" ({ratio(ours['x_copy'])})")
                  for ours, peer in filter(None, pairs)]
         lines.append([size(n)] + cells + ([f"{text[n]['gb_per_s']:.0f} ({ratio(text[n]['x_copy'])})"] if n in text else []))
     return table(["elements, or bytes"] + [name for name, _, _ in columns] + (["UTF-8 to UTF-32, GB/s"] if text else []), lines)
@@ -234,7 +237,7 @@ def losses(rows, backend):
         key = (ours["primitive"], ours["type"], f"{ours['keep']} %" if ours["keep"] is not None else "", ours["distribution"], ours["cache"])
         lost, all_sizes, worst = groups.setdefault(key, ([], [], [1.0, "", 0]))
         all_sizes.append(ours["n"])
-        speed = peer["ms"] / ours["ms"]
+        speed = speed_up(ours, peer)
         if speed < 1 - PEER_SLACK:
             lost.append(ours["n"])
             if speed < worst[0]:
@@ -253,21 +256,12 @@ def sweep(rows, backend):
     for primitive in ("scan", "compact"):
         pairs = against_peers(pick(rows, group=f"{primitive}-sweep", backend=backend))
         for low, high in ((3, 10), (10, 16), (16, 20), (20, 24), (24, 28)):
-            speeds = [(peer["ms"] / ours["ms"], ours["n"]) for ours, peer in pairs if 1 << low <= ours["n"] <= 1 << high]
+            speeds = [(speed_up(ours, peer), ours["n"]) for ours, peer in pairs if 1 << low <= ours["n"] <= 1 << high]
             if speeds:
                 lost = [n for speed, n in speeds if speed < 1 - PEER_SLACK]
                 lines.append([primitive, f"2^{low} to 2^{high}", len(speeds), f"{ratio(min(speeds)[0])} at {min(speeds)[1]}",
                               ratio(statistics.median(speed for speed, _ in speeds)), ratio(max(speeds)[0]), len(lost)])
     return table(["call", "sizes", "how many", "at worst, times as fast", "median", "at best", "slower at"], lines)
-
-
-def read_all(paths):
-    machine, rows = {}, []
-    for path in paths:
-        more_machine, more_rows = read(path)
-        machine.update(more_machine)
-        rows += more_rows
-    return machine, rows
 
 
 def makers_of(machine, rows):
@@ -278,12 +272,14 @@ def makers_of(machine, rows):
         "machine": lambda: machine_block(machine, rows),
         "ladder-scan": of_ladder("scan-size", 1 << 24), "ladder-compact": of_ladder("compact-size", 1 << 24),
         "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
+        "sort-kinds": lambda: kinds(rows, "keys"), "sort-kinds-stable": lambda: kinds(rows, "pairs", "argsort"),
+        "sort-kinds-spread": lambda: kinds_spread(rows), "sort-kinds-below": lambda: kinds_below(rows), "text-summary": lambda: text_summary(rows),
     }
     for algorithm in ("upsweep", "simdutf", "iconv"):
         makers[f"text-of-{algorithm}"] = lambda algorithm=algorithm: text_of(rows, algorithm)
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
-        for maker in (scan, compact, sort, others, sorts, cold, utf8, sweep, summary, losses):
-            makers[f"{maker.__name__}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
+        for maker in (scan, compact, sort, others, sorts, sort_bits, cold, utf8, sweep, summary, losses):
+            makers[f"{maker.__name__.replace('_', '-')}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
     return makers
 
 
@@ -293,7 +289,7 @@ def figure(page, name):
     return f"![{path}]({path})" if os.path.exists(os.path.join(os.path.dirname(page), path)) else ""
 
 
-def fill(page):
+def filled(page):
     text, runs = open(page).read(), {}
     for name, files in re.findall(r"<!-- begin (\S+) (\S+) -->", text):
         if files not in runs:
@@ -301,7 +297,7 @@ def fill(page):
         made = figure(page, name) if name.startswith("figure-") else runs[files][name]()
         text = re.sub(rf"(<!-- begin {name} {re.escape(files)} -->\n).*?(<!-- end {name} -->)", lambda match: f"{match[1]}{made}\n{match[2]}",
                       text, flags=re.S)
-    open(page, "w").write(text)
+    return text
 
 
 def write_new(page, paths):
@@ -316,10 +312,14 @@ def write_new(page, paths):
 
 def main():
     if sys.argv[1] == "--new":
-        write_new(sys.argv[2], sys.argv[3:])
-    else:
-        fill(sys.argv[1])
+        return write_new(sys.argv[2], sys.argv[3:])
+    if sys.argv[1] == "--check":
+        old = [page for page in sys.argv[2:] if filled(page) != open(page).read()]
+        return f"tables.py: renew the tables of {', '.join(old)}" if old else None
+    for page in sys.argv[1:]:
+        text = filled(page)
+        open(page, "w").write(text)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""The rows of runs, and how their figures are written: what all tables of tables.py are made from.
+
+A run is a file of JSON lines from upsweep-bench; or, if its name ends with .txt, one that has sorts of many kinds of keys, a line each:
+`pairs u32 text of lower-case letters 2^16 13.71 (2.29) 31.41`, the library's time and the peer's in us.
+"""
+import json
+import math
+import re
+
+POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "mode", "num_bits", "cache")
+KIND_LINE = re.compile(r"(keys|pairs|argsort) +(\S+) +(.*?) +2\^(\d+) +([\d.]+) +\([\d.]+\) +([\d.]+)")
+
+
+def read_kinds(path):
+    """A line of text as the two rows that upsweep-bench would have written."""
+    rows = []
+    for call, kind, keys, power, ours, cub in (match.groups() for line in open(path) if (match := KIND_LINE.match(line))):
+        point = {**dict.fromkeys(POINT), "group": "sort-kinds", "primitive": call, "type": kind, "n": 1 << int(power), "distribution": keys}
+        rows += [{**point, "algorithm": "upsweep", "ms": 1e-3 * float(ours), "peer_version": None},
+                 {**point, "algorithm": "cub", "ms": 1e-3 * float(cub), "peer_version": "CUB"}]
+    return {}, rows
+
+
+def read(path):
+    if path.endswith(".txt"):
+        return read_kinds(path)
+    machine, rows = {}, []
+    for line in open(path):
+        row = json.loads(line)
+        if "machine" in row:
+            machine.update(row["machine"])
+        else:
+            rows.append({"mode": None, **row})
+    return machine, rows
+
+
+def read_all(paths):
+    machine, rows = {}, []
+    for path in paths:
+        more_machine, more_rows = read(path)
+        machine.update(more_machine)
+        rows += more_rows
+    return machine, rows
+
+
+# ---- cells ----
+
+def size(n):
+    for minus in (0, 3):
+        power = math.log2(n + minus)
+        if power == int(power):
+            return f"2^{int(power)}" + (f" - {minus}" if minus else "")
+    return str(n)
+
+
+def sizes(ns):
+    """Powers of two that follow one another as a range."""
+    out, ns = [], sorted(set(ns))
+    while ns:
+        last = next(i for i in range(len(ns)) if i + 1 == len(ns) or ns[i + 1] != 2 * ns[i])
+        out += [size(n) for n in ns[:last + 1]] if last < 2 else [f"{size(ns[0])} to {size(ns[last])}"]
+        ns = ns[last + 1:]
+    return ", ".join(out)
+
+
+def time(ms):
+    if ms >= 1:
+        return f"{ms:.3g} ms" if ms < 1000 else f"{1e-3 * ms:.3g} s"
+    return f"{1e3 * ms:.3g} us" if ms >= 1e-3 else f"{1e6 * ms:.3g} ns"
+
+
+def rate(x):
+    return f"{x:.0f}" if x >= 100 else f"{x:.3g}"
+
+
+def share(x):
+    return "" if x is None else f"{x:.3f}"
+
+
+def ratio(x):
+    return f"{x:.2f}"
+
+
+def times_as_fast(before, now):
+    return "" if before is None else f"{before / now:.0f}" if before >= 10 * now else f"{before / now:.2g}"
+
+
+def table(head, lines):
+    if not lines:
+        return "(This run has no rows of it.)"
+    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(out + ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines])
+
+
+# ---- rows ----
+
+def pick(rows, **wanted):
+    return [row for row in rows if all(row[key] in value if isinstance(value, (tuple, set, range)) else row[key] == value
+                                       for key, value in wanted.items())]
+
+
+def against_peers(rows):
+    """[(ours, the fastest peer at the same point)]: calls only, as they are measured alike."""
+    peers = {}
+    for row in rows:
+        point = tuple(row[key] for key in POINT)
+        if row["peer_version"] and (point not in peers or row["ms"] < peers[point]["ms"]):
+            peers[point] = row
+    ours = [row for row in rows if row["algorithm"] == "upsweep"]
+    return [(row, peers[tuple(row[key] for key in POINT)]) for row in ours if tuple(row[key] for key in POINT) in peers]
+
+
+def speed_up(ours, peer):
+    return peer["ms"] / ours["ms"]
