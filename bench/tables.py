@@ -28,8 +28,9 @@ def by_size(rows, columns):
         lines.setdefault(key, {})[ours["n"]] = f"{time(ours['ms'])}, {ratio(speed_up(ours, peer))} ({ratio(ours['x_copy'])})"
         beside.setdefault(key, set()).add(peer["algorithm"])
     ns = sorted({n for cells in lines.values() for n in cells})
-    return table([name for name, _ in columns] + ["beside"] + [size(n) for n in ns],
-                 [[*key, ", ".join(sorted(beside[key]))] + [cells.get(n, "") for n in ns] for key, cells in lines.items()])
+    several = len(set().union(*beside.values())) > 1
+    return table([name for name, _ in columns] + ["beside"] * several + [size(n) for n in ns],
+                 [[*key] + [", ".join(sorted(beside[key]))] * several + [cells.get(n, "") for n in ns] for key, cells in lines.items()])
 
 
 def versus(rows, columns):
@@ -71,8 +72,12 @@ def sort(rows, backend):
     return versus(pick(rows, group="sort-calls", backend=backend, n={1 << k for k in (3, 8, 10, 12, 13, 14, 16, 18, 20, 22, 24, 26, 28)}), [N])
 
 
-def others(rows, backend):
-    return by_size(pick(rows, group=("scan-types", "select-kinds", "select-runs"), backend=backend), [KIND, TYPE, KEEP, INPUT])
+def scans(rows, backend):
+    return by_size(pick(rows, group="scan-types", backend=backend), [TYPE])
+
+
+def selects(rows, backend):
+    return by_size(pick(rows, group=("select-kinds", "select-runs"), backend=backend), [KIND, KEEP, INPUT])
 
 
 def sorts(rows, backend):
@@ -278,7 +283,7 @@ def makers_of(machine, rows):
     for algorithm in ("upsweep", "simdutf", "iconv"):
         makers[f"text-of-{algorithm}"] = lambda algorithm=algorithm: text_of(rows, algorithm)
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
-        for maker in (scan, compact, sort, others, sorts, sort_bits, cold, utf8, sweep, summary, losses):
+        for maker in (scan, scans, compact, selects, sort, sorts, sort_bits, cold, utf8, sweep, summary, losses):
             makers[f"{maker.__name__.replace('_', '-')}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
     return makers
 
