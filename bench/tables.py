@@ -199,6 +199,26 @@ def text_summary(rows):
     return table(["", "CPU, GB/s", "times simdutf: ASCII", "other scripts", "GPU, GB/s", "times a copy"], lines)
 
 
+def text_times(rows):
+    """Of short texts on the CPU: our time and the peer's, for each script and size."""
+    at = {}
+    for ours, peer in against_peers(pick(rows, backend="cpu", group=("utf8-scripts", "utf8-checks"), n={1 << k for k in (4, 6, 8, 10, 12)})):
+        at[ours["distribution"], ours["n"], ours["primitive"], ours["type"]] = f"{time(ours['ms'])}, {time(peer['ms'])}"
+    calls = [call for call in CALLS_ON_TEXT if any(key[2:] == call[1:] for key in at)]
+    return table(["text", "bytes"] + [name for name, _, _ in calls],
+                 [[script, size(n)] + [at.get((script, n, *call), "") for _, *call in calls]
+                  for script in ("ascii", "french", "chinese") for n in sorted({key[1] for key in at}) if (script, n) in {key[:2] for key in at}])
+
+
+def text_sizes(rows, backend):
+    """Of good text to UTF-32, by its size."""
+    wanted = pick(rows, group="utf8-size", backend=backend, algorithm="upsweep", n={1 << k for k in (3, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28)})
+    at = {(row["distribution"], row["n"]): time(row["ms"]) for row in wanted}
+    ns = sorted({n for _, n in at})
+    return table(["text"] + [size(n) for n in ns],
+                 [[script] + [at.get((script, n), "") for n in ns] for script in SCRIPTS if any(key[0] == script for key in at)])
+
+
 def ladder(rows, group, n):
     wanted = pick(rows, group=group, n=n)
     serial = {row["primitive"]: row["ms"] for row in wanted if row["algorithm"] in ("serial", "without-scan", "std::sort", "in-steps")}
@@ -247,12 +267,13 @@ def losses(rows, backend):
             lost.append(ours["n"])
             if speed < worst[0]:
                 worst[:] = [speed, peer["algorithm"], ours["n"]]
-    lines = [list(key) + [f"{len(set(lost))} of {len(set(all_sizes))}: {sizes(lost)}", worst[1],
-                          f"{ratio(worst[0])} at {size(worst[2])}"]
+    lines = [list(key) + [f"{len(set(lost))} of {len(set(all_sizes))}: {sizes(lost)}", worst[1], f"{ratio(worst[0])} at {size(worst[2])}"]
              for key, (lost, all_sizes, worst) in groups.items() if lost]
     if groups and not lines:
         return "Nowhere."
-    return table(["call", "type", "kept", "input", "cache", "slower at", "than", "at worst, times as fast"], lines)
+    head = ["call", "type", "kept", "input", "cache", "slower at", "than", "at worst, times as fast"]
+    told = [i for i in range(len(head)) if {line[i] for line in lines} - {"", "uniform", "hot"}] # what differs from the usual somewhere
+    return table([head[i] for i in told], [[line[i] for i in told] for line in lines])
 
 
 def sweep(rows, backend):
@@ -279,11 +300,12 @@ def makers_of(machine, rows):
         "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
         "sort-kinds": lambda: kinds(rows, "keys"), "sort-kinds-stable": lambda: kinds(rows, "pairs", "argsort"),
         "sort-kinds-spread": lambda: kinds_spread(rows), "sort-kinds-below": lambda: kinds_below(rows), "text-summary": lambda: text_summary(rows),
+        "text-times-cpu": lambda: text_times(rows),
     }
     for algorithm in ("upsweep", "simdutf", "iconv"):
         makers[f"text-of-{algorithm}"] = lambda algorithm=algorithm: text_of(rows, algorithm)
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
-        for maker in (scan, scans, compact, selects, sort, sorts, sort_bits, cold, utf8, sweep, summary, losses):
+        for maker in (scan, scans, compact, selects, sort, sorts, sort_bits, cold, utf8, text_sizes, sweep, summary, losses):
             makers[f"{maker.__name__.replace('_', '-')}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
     return makers
 
