@@ -2,7 +2,6 @@
 
 Colours are those of Okabe and Ito, which colour-blind readers can tell apart; dashes are the CPU, full lines the GPU.
 """
-import json
 import math
 import os
 import textwrap
@@ -13,6 +12,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from rows import read_all
 
 ORANGE, SKY, GREEN, BLUE, RED, PINK, BLACK, GREY = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#808080"
 COLOURS = {
@@ -34,16 +35,8 @@ plt.rcParams.update({
 
 class Run:
     def __init__(self, paths):
-        self.machine, self.rows = {}, []
+        self.machine, self.rows = read_all(paths)
         self.shown = []  # rows asked for since the last figure was saved
-        for path in paths:
-            with open(path) as lines:
-                for line in lines:
-                    row = json.loads(line)
-                    if "machine" in row:
-                        self.machine.update(row["machine"])
-                    else:
-                        self.rows.append({"mode": None, **row})
 
     def where(self, **wanted):
         rows = [row for row in self.rows if all(row[key] == value for key, value in wanted.items())]

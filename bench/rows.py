@@ -1,4 +1,4 @@
-"""The rows of runs, and how their figures are written: what all tables of tables.py are made from.
+"""The rows of runs, and how their figures are written: what tables.py and plot.py are made from.
 
 A run is a file of JSON lines from upsweep-bench; or, if its name ends with .txt, one that has sorts of many kinds of keys, a line each:
 `pairs u32 text of lower-case letters 2^16 13.71 (2.29) 31.41`, the library's time and the peer's in us.
@@ -48,7 +48,7 @@ def read_all(paths):
 def size(n):
     for minus in (0, 3):
         power = math.log2(n + minus)
-        if power == int(power):
+        if power == int(power) and (minus == 0 or n > 1000):
             return f"2^{int(power)}" + (f" - {minus}" if minus else "")
     return str(n)
 
