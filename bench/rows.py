@@ -1,7 +1,10 @@
 """The rows of runs, and how their figures are written: what tables.py and plot.py are made from.
 
-A run is a file of JSON lines from upsweep-bench; or, if its name ends with .txt, one that has sorts of many kinds of keys, a line each:
-`pairs u32 text of lower-case letters 2^16 13.71 (2.29) 31.41`, the library's time and the peer's in us.
+A run is a file of JSON lines from upsweep-bench; or one whose name ends with .txt, from other drivers, with sorts of many kinds of keys, a line each,
+or with calls at many sizes, a line for each call. Times are in us, the library's and the peer's:
+
+    pairs    u32  text of lower-case letters   2^16   13.71  (2.29)   31.41
+    compact u8: 16 1.05 2.89 x2.75; 19 1.19 2.92 x2.45; 23 ...
 """
 import json
 import math
@@ -9,21 +12,31 @@ import re
 
 POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "mode", "num_bits", "cache")
 KIND_LINE = re.compile(r"(keys|pairs|argsort) +(\S+) +(.*?) +2\^(\d+) +([\d.]+) +\([\d.]+\) +([\d.]+)")
+CALL_LINE = re.compile(r"([a-z ]+) (\w+): \d+ [\d.]+ [\d.]+ x[\d.]+;")
 
 
-def read_kinds(path):
-    """A line of text as the two rows that upsweep-bench would have written."""
+def two_rows(group, call, kind, keys, n, ours, peer):
+    """As upsweep-bench would have written them."""
+    point = {**dict.fromkeys(POINT), "group": group, "primitive": call, "type": kind, "n": n, "distribution": keys}
+    return [{**point, "algorithm": "upsweep", "ms": 1e-3 * float(ours), "peer_version": None},
+            {**point, "algorithm": "cub", "ms": 1e-3 * float(peer), "peer_version": "CUB"}]
+
+
+def read_text(path):
     rows = []
-    for call, kind, keys, power, ours, cub in (match.groups() for line in open(path) if (match := KIND_LINE.match(line))):
-        point = {**dict.fromkeys(POINT), "group": "sort-kinds", "primitive": call, "type": kind, "n": 1 << int(power), "distribution": keys}
-        rows += [{**point, "algorithm": "upsweep", "ms": 1e-3 * float(ours), "peer_version": None},
-                 {**point, "algorithm": "cub", "ms": 1e-3 * float(cub), "peer_version": "CUB"}]
+    for line in open(path):
+        if match := KIND_LINE.match(line):
+            call, kind, keys, power, ours, cub = match.groups()
+            rows += two_rows("sort-kinds", call, kind, keys, 1 << int(power), ours, cub)
+        elif match := CALL_LINE.match(line):
+            for n, ours, cub in re.findall(r"(\d+) ([\d.]+) ([\d.]+) x", line):
+                rows += two_rows("call-sizes", *match.groups(), None, int(n), ours, cub)
     return {}, rows
 
 
 def read(path):
     if path.endswith(".txt"):
-        return read_kinds(path)
+        return read_text(path)
     machine, rows = {}, []
     for line in open(path):
         row = json.loads(line)

@@ -96,6 +96,21 @@ def sort_bits(rows, backend):
                   ["times as fast"] + [ratio(speed_up(ours, peer)) for ours, peer in pairs]] if pairs else [])
 
 
+def call_sizes(rows):
+    """A line for each call and type: our time and how many times as fast that is, at some sizes; of all, the least, and at how many a peer is faster."""
+    speeds = {}
+    for ours, peer in against_peers(pick(rows, group="call-sizes")):
+        speeds.setdefault((ours["primitive"], ours["type"]), []).append((speed_up(ours, peer), ours))
+    shown = [1 << k for k in (10, 16, 20, 24, 28)]
+    lines = []
+    for call, found in speeds.items():
+        least, at = min((x, row["n"]) for x, row in found)
+        cells = {row["n"]: f"{time(row['ms'])}, {ratio(x)}" for x, row in found}
+        lines.append([" ".join(call)] + [cells.get(n, "") for n in shown] +
+                     [f"{ratio(least)} at {size(at)}", f"{sum(x < 1 - PEER_SLACK for x, _ in found)} of {len(found)}"])
+    return table(["call"] + [size(n) for n in shown] + ["least", "slower at"], lines)
+
+
 # ---- sorts of many kinds of keys ----
 
 KIND_SIZES = [1 << k for k in (12, 16, 18, 20, 22, 24, 26)]
@@ -298,6 +313,7 @@ def makers_of(machine, rows):
         "machine": lambda: machine_block(machine, rows),
         "ladder-scan": of_ladder("scan-size", 1 << 24), "ladder-compact": of_ladder("compact-size", 1 << 24),
         "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
+        "call-sizes": lambda: call_sizes(rows),
         "sort-kinds": lambda: kinds(rows, "keys"), "sort-kinds-stable": lambda: kinds(rows, "pairs", "argsort"),
         "sort-kinds-spread": lambda: kinds_spread(rows), "sort-kinds-below": lambda: kinds_below(rows), "text-summary": lambda: text_summary(rows),
         "text-times-cpu": lambda: text_times(rows),
