@@ -13,6 +13,7 @@
 
 #include "sort_fill.cuh"
 #include "sort_read.cuh"
+#include "sort_sums.cuh"
 
 enum { BYTE_VALUES = 256, BYTE_COPIES = 32 /* of each counter */ };
 
@@ -56,41 +57,27 @@ static __device__ __forceinline__ void add_to_all(const uint32_t *s_counts, unsi
     if (part == 0 && sum > 0) atomicAdd(&all[value], (unsigned long long)sum);
 }
 
-/* Where in the output each value begins; s_start [BYTE_VALUES], s_sums [BYTE_VALUES / 32]. All threads call it. */
-static __device__ __forceinline__ void find_starts(const unsigned long long *all, uint64_t *s_start, uint64_t *s_sums) {
-    const uint32_t value = threadIdx.x, lane = value % 32, warp = value / 32;
-    const uint64_t count = value < BYTE_VALUES ? __ldcg(&all[value]) : 0; /* from L2, where the atomics took place */
-    uint64_t inclusive = count;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint64_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive += other;
-    }
-    if (value < BYTE_VALUES && lane == 31) s_sums[warp] = inclusive;
-    __syncthreads(); /* the sums before their use */
-    uint64_t start = inclusive - count;
-    for (uint32_t w = 0; w < warp && w < BYTE_VALUES / 32; w++) start += s_sums[w];
-    if (value < BYTE_VALUES) s_start[value] = start;
-    __syncthreads(); /* all starts */
-}
-
 static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_bytes(const __grid_constant__ struct bytes_job job) {
     __shared__ __align__(16) uint32_t s_counts[BYTE_VALUES * BYTE_COPIES];
-    __shared__ uint64_t s_start[BYTE_VALUES], s_sums[BYTE_VALUES / 32];
+    __shared__ uint64_t s_start[BYTE_VALUES], s_sums[BYTES_THREADS / 32];
+    const uint32_t t = threadIdx.x;
     const struct key_order<uint8_t> order(job);
     const uint32_t current = __ldcg(&job.counts->current);
-    for (uint32_t i = threadIdx.x; i < BYTE_VALUES * BYTE_COPIES / 4; i += BYTES_THREADS) ((uint4 *)s_counts)[i] = make_uint4(0, 0, 0, 0);
+    for (uint32_t i = t; i < BYTE_VALUES * BYTE_COPIES / 4; i += BYTES_THREADS) ((uint4 *)s_counts)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts */
-    const struct byte_counter counter = {order, s_counts + threadIdx.x % BYTE_COPIES};
+    const struct byte_counter counter = {order, s_counts + t % BYTE_COPIES};
     read_keys(job.in, job.n, counter);
     __syncthreads(); /* all counts of the CTA */
     add_to_all(s_counts, job.counts->of[current]);
     cooperative_groups::this_grid().sync(); /* all counts; and everybody has read `current`, and keys that are going to be overwritten */
     if (blockIdx.x == 0) {
-        if (threadIdx.x < BYTE_VALUES) job.counts->of[current ^ 1][threadIdx.x] = 0;
-        if (threadIdx.x == 0) job.counts->current = current ^ 1;
+        if (t < BYTE_VALUES) job.counts->of[current ^ 1][t] = 0;
+        if (t == 0) job.counts->current = current ^ 1;
     }
-    find_starts(job.counts->of[current], s_start, s_sums);
+    const uint64_t count = t < BYTE_VALUES ? __ldcg(&job.counts->of[current][t]) : 0; /* from L2, where the atomics took place */
+    const uint64_t start = scan_threads(count, s_sums);
+    if (t < BYTE_VALUES) s_start[t] = start;
+    __syncthreads(); /* all starts */
     const uint64_t share = (job.n + gridDim.x - 1) / gridDim.x, begin = min(blockIdx.x * share, job.n), end = min(begin + share, job.n);
     if (begin == end) return;
     const uint64_t *starts = s_start;

@@ -1,6 +1,6 @@
 /* sort_cell_slots.cuh: sort_slots.cuh for floats: moves keys to their buckets without having counted all of them.
  *
- * What a slot has room for is what the sample of sort_cells.cuh lets expect of its number, and six standard deviations more. So slots are
+ * What a slot has room for is what the sample of sort_cells.cuh lets expect of its number, and some standard deviations more. So slots are
  * of many sizes, and the plan has a table of where they begin. All else is as for integers: of two partitions the first writes to the
  * output, where each coarse bucket has a part in proportion to its slots, and what is beyond goes aside, behind the slots.
  *
@@ -55,12 +55,7 @@ template <typename DESK> static __device__ __forceinline__ void find_coarse(cons
     __syncwarp(); /* before some lane says better */
 #pragma unroll
     for (uint32_t i = 0; i < PER_LANE; i++) sum += ntiles[i] = (job.header->coarse_size[first + i] + tile_items - 1) / tile_items;
-    uint32_t inclusive = sum;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (threadIdx.x >= distance) inclusive += other;
-    }
+    const uint32_t inclusive = sum_up_to_lane(sum);
     uint32_t before = inclusive - sum;
 #pragma unroll
     for (uint32_t i = 0; i < PER_LANE; i++) {

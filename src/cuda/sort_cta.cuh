@@ -5,11 +5,12 @@
 #define UPSWEEP_CUDA_SORT_CTA_CUH
 
 #include "sort_rank.cuh"
+#include "sort_sums.cuh"
 
 /* Shared memory. images may lie where counters does. */
 template <typename KEY> struct cta_memory {
     uint32_t *counters; /* [teams][TEAM_WORDS] */
-    uint32_t *sums;     /* [SORT_DIGITS / 32] */
+    uint32_t *sums;     /* [32] */
     KEY *images;        /* [n] */
     uint16_t *places;   /* [n]; NULL: the keys carry none */
 };
@@ -27,7 +28,7 @@ static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], str
     __syncthreads(); /* all histograms are complete */
     const uint32_t count = threadIdx.x < SORT_DIGITS ? sum_team_counts<TEAMS>(memory.counters, threadIdx.x) : 0;
     if (__syncthreads_or(count == n)) return;
-    const uint32_t digit_start = scan_digits(count, memory.sums);
+    const uint32_t digit_start = scan_threads(count, memory.sums);
     if (threadIdx.x < SORT_DIGITS) store_team_starts<TEAMS>(memory.counters, threadIdx.x, digit_start);
     __syncthreads(); /* the starts are there */
     rank_in_tile(ranks, images, team_counters, shift, mask);

@@ -79,12 +79,7 @@ static __device__ __forceinline__ uint32_t await_cells(uint32_t (&mine)[SPLITTER
         const bool apart = mine[i] >= split.bucket_max / 4 && s.width_of(cell) == 1;
         s.total_of(cell) = mine[i] | (apart ? CELL_APART : s.jumps[cell / 32] >> cell % 32 & 1 ? CELL_HEAD : 0);
     }
-    uint32_t inclusive = sum;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive += other;
-    }
+    const uint32_t inclusive = sum_up_to_lane(sum);
     return inclusive - sum + sum_warp(lane < warp ? of_lane : 0);
 }
 

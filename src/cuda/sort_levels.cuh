@@ -107,7 +107,7 @@ template <typename KEY> static __device__ void plan_segment(const struct split_j
     struct deep_segment *segment = &job.deep.segments[list][s.task.segment];
     uint32_t *counts = job.deep.counts[list] + s.task.segment * SORT_DIGITS;
     const uint32_t count = threadIdx.x < SORT_DIGITS ? __ldcg(&counts[threadIdx.x]) : 0;
-    const uint32_t start = s.segment.start + scan_digits(count, s.deep.heads);
+    const uint32_t start = s.segment.start + scan_threads(count, s.partition.sums);
     if (threadIdx.x < SORT_DIGITS) s.deep.start[threadIdx.x] = counts[threadIdx.x] = start;
     if (threadIdx.x == 0) {
         s.deep.start[1u << bits] = s.segment.start + s.segment.n;

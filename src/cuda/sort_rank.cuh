@@ -191,23 +191,6 @@ template <int TEAMS> static __device__ __forceinline__ void store_team_starts(ui
     }
 }
 
-/* Exclusive sum over the values of the first 256 threads, in thread order; all threads of the CTA call it. s_sums [8]. */
-template <typename T> static __device__ __forceinline__ T scan_digits(T value, T *s_sums) {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    T inclusive = value;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const T other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive += other;
-    }
-    if (lane == 31 && warp < SORT_DIGITS / 32) s_sums[warp] = inclusive;
-    __syncthreads(); /* the eight sums before their use */
-    T start = inclusive - value;
-#pragma unroll
-    for (uint32_t w = 0; w < SORT_DIGITS / 32; w++) start += w < warp ? s_sums[w] : 0;
-    return start;
-}
-
 /* Adds the team's starts to the ranks: from places among the team's keys of a digit to places in the tile. */
 template <int ROWS, typename KEY>
 static __device__ __forceinline__ void rank_in_tile(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], const uint32_t *starts,

@@ -108,12 +108,7 @@ static __device__ __forceinline__ void mark_byte(uint16_t *s_marks, uint32_t beg
     uint32_t sum = 0;
 #pragma unroll
     for (int k = 0; k < 8; k++) sum += mine[k];
-    uint32_t inclusive = sum;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-        if (threadIdx.x % 32 >= distance) inclusive += other;
-    }
+    const uint32_t inclusive = sum_up_to_lane(sum);
     uint32_t at = start + inclusive - sum;
 #pragma unroll
     for (uint32_t k = 0; k < 8; k++) {

@@ -46,7 +46,7 @@ static __device__ void write_small_values(const struct sort_job &job, const uint
 template <typename KEY> __global__ void __launch_bounds__(SORT_SMALL_THREADS, 1) sort_small(const __grid_constant__ struct sort_job job) {
     typedef small_shape<KEY> SHAPE;
     extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ uint32_t s_sums[SORT_DIGITS / 32];
+    __shared__ uint32_t s_sums[32];
     wait_for_predecessor();
     uint16_t *s_places = (uint16_t *)(s_memory + SHAPE::AREA_NBYTES);
     const struct cta_memory<KEY> memory = { (uint32_t *)s_memory, s_sums, (KEY *)s_memory, s_places };

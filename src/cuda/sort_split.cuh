@@ -94,12 +94,7 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
         const uint4 counts = __ldcg((const uint4 *)&job.cursor[i]);
-        uint32_t inclusive = sum4(counts);
-#pragma unroll
-        for (uint32_t distance = 1; distance < 32; distance *= 2) {
-            const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-            if (lane >= distance) inclusive += other;
-        }
+        const uint32_t inclusive = sum_up_to_lane(sum4(counts));
         uint4 starts;
         starts.x = before + inclusive - sum4(counts);
         starts.y = starts.x + counts.x;

@@ -9,12 +9,7 @@
 template <typename T, typename VALUE> static __device__ __forceinline__ T scan_threads(VALUE mine, T *s_sums, uint32_t first_warp = 0) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const T value = mine;
-    T inclusive = value;
-#pragma unroll
-    for (uint32_t distance = 1; distance < 32; distance *= 2) {
-        const T other = __shfl_up_sync(~0u, inclusive, distance);
-        if (lane >= distance) inclusive += other;
-    }
+    const T inclusive = sum_up_to_lane(value);
     if (lane == 31) s_sums[warp] = inclusive;
     __syncthreads(); /* the sums before their use */
     return inclusive - value + sum_warp(lane >= first_warp && lane < warp ? s_sums[lane] : (T)0);

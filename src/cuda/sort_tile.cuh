@@ -15,6 +15,7 @@
 
 #include "sort_lookback.cuh"
 #include "sort_rank.cuh"
+#include "sort_sums.cuh"
 
 /* ---- values ------------------------------------------------------------------------------------------------------------------ */
 
@@ -124,7 +125,7 @@ static __device__ __forceinline__ void scatter_words(WORD *s_words, const struct
 /* What the digits' threads tell the others. */
 struct digit_sums {
     uint64_t base[SORT_DIGITS]; /* where a key of the digit goes, less its place in the tile */
-    uint32_t sums[SORT_DIGITS / 32];
+    uint32_t sums[SORT_THREADS / 32];
 };
 
 /* The digit, and the tile's place among those that are partitioned together. */
@@ -167,7 +168,7 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
         count = sum_team_counts<TEAMS>(counters, threadIdx.x);
         store_relaxed(states + threadIdx.x, (at.tile == 0 ? TILE_UPTO : TILE_OWN) | count);
     }
-    const uint32_t digit_start = scan_digits(count, s.sums);
+    const uint32_t digit_start = scan_threads(count, s.sums);
     if (threadIdx.x < SORT_DIGITS) store_team_starts<TEAMS>(counters, threadIdx.x, digit_start);
     __syncthreads(); /* the starts are there */
     rank_in_tile(ranks, images, team_counters, at.shift, at.mask);

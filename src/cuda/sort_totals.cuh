@@ -63,12 +63,7 @@ static __device__ __forceinline__ uint32_t await_totals(uint32_t *total, const u
         __syncthreads(); /* the sums of this round */
         const uint32_t of_lane = s_sums[round][lane];
         if (sum_warp(of_lane) != n) continue;
-        uint32_t inclusive = count;
-#pragma unroll
-        for (uint32_t distance = 1; distance < 32; distance *= 2) {
-            const uint32_t other = __shfl_up_sync(~0u, inclusive, distance);
-            if (lane >= distance) inclusive += other;
-        }
+        const uint32_t inclusive = sum_up_to_lane(count);
         return inclusive - count + sum_warp(lane < warp ? of_lane : 0);
     }
 }

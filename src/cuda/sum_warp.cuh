@@ -1,4 +1,5 @@
-/* sum_warp.cuh: sums of integers over the lanes of a warp, for which there is an instruction, of 32 bits (sm_80 and newer). */
+/* sum_warp.cuh: sums of integers over the lanes of a warp: of all, for which there is an instruction, of 32 bits (sm_80 and newer); and of
+ * those up to each. */
 #ifndef UPSWEEP_CUDA_SUM_WARP_CUH
 #define UPSWEEP_CUDA_SUM_WARP_CUH
 
@@ -21,6 +22,16 @@ template <typename T> static __device__ __forceinline__ T sum_warp(T value) {
     for (uint32_t distance = 16; distance > 0; distance /= 2) value = (T)(value + __shfl_xor_sync(~0u, value, distance));
     return value;
 #endif
+}
+
+/* The sum over the lanes up to this one. */
+template <typename T> static __device__ __forceinline__ T sum_up_to_lane(T value) {
+#pragma unroll
+    for (uint32_t distance = 1; distance < 32; distance *= 2) {
+        const T other = __shfl_up_sync(~0u, value, distance);
+        if (threadIdx.x % 32 >= distance) value += other;
+    }
+    return value;
 }
 
 #endif
