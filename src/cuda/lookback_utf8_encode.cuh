@@ -13,14 +13,8 @@
 #include "utf8_stage.cuh"
 
 /* UNIT: bytes of a code unit of the input. Shape: of tuning.h; ROWS of 32 vectors a warp. */
-template <int UNIT, class Shape> struct LookbackUtf8Encode {
-    typedef Utf8Args Args;
-    typedef unsigned long long Value;
-    typedef UntilCut Op;
-    typedef Value Part;
-    typedef Op PartOp;
-    static constexpr bool COUNTS = true;
-    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, WORD_NBYTES = 8, IN_NBYTES = UNIT };
+template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
+    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, IN_NBYTES = UNIT };
     enum {
         VEC = 16 / UNIT,
         ROW_ITEMS = 32 * VEC,
@@ -42,8 +36,6 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode {
     uint32_t before[PAIRS]; /* bytes of the row before this vector: rows 2i and 2i + 1 in 16 bits each */
     uint32_t row[PAIRS];    /* bytes of the row */
 
-    static __device__ __forceinline__ bool overwrites_aside(const Args &) { return false; }
-    static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
     static __device__ __forceinline__ uint32_t place_of(int warp, int r, int lane) {
         return (uint32_t)(warp * WARP_ITEMS + r * ROW_ITEMS + lane * VEC);

@@ -18,14 +18,8 @@
 #include "utf8_stage.cuh"
 
 /* Shape: of tuning.h; ROWS of 32 windows a warp. */
-template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows {
-    typedef Utf8Args Args;
-    typedef unsigned long long Value;
-    typedef UntilCut Op;
-    typedef Value Part;
-    typedef Op PartOp;
-    static constexpr bool COUNTS = true;
-    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, WORD_NBYTES = 8, IN_NBYTES = 1 };
+template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows : LookbackUtf8 {
+    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, IN_NBYTES = 1 };
     enum {
         OWNED = N_OWNED,
         ROW_ITEMS = 32 * OWNED,
@@ -38,8 +32,6 @@ template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows {
     uint32_t before[PAIRS]; /* units of the row before this window: rows 2i and 2i + 1 in 16 bits each */
     uint32_t row[PAIRS];    /* units of the row */
 
-    static __device__ __forceinline__ bool overwrites_aside(const Args &) { return false; }
-    static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
     static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
     /* Where a window begins in a tile. */
     static __device__ __forceinline__ int offset_of(int warp, int r, int lane) {

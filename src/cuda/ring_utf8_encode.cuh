@@ -44,7 +44,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
     typedef unsigned long long Carry;
     typedef RingUtf8EncodeShape<UNIT> Shape;
     static constexpr unsigned REDUCERS = 1, FINISHERS = Shape::FINISHERS, ROWS = 4, STAGES = 8, SLOTS = Shape::SLOTS;
-    static constexpr unsigned CHUNK_NBYTES = ROWS * ROW_NBYTES, CHUNK_UNITS = CHUNK_NBYTES / UNIT, TILE_UNITS = FINISHERS * CHUNK_UNITS;
+    static constexpr unsigned CHUNK_NBYTES = ROWS * ROW_NBYTES, CHUNK_UNITS = CHUNK_NBYTES / UNIT;
     static constexpr unsigned RUN_UNITS = CHUNK_UNITS / 64, VEC = 16 / UNIT; /* of a lane, and of a vector */
     static constexpr unsigned SIDE_NBYTES = 0, NOTE_WORDS = 0;
     /* The units beside a chunk may be the other halves of pairs; a line leaves all lines where they are. */

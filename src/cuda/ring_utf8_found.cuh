@@ -25,19 +25,6 @@ static __device__ __forceinline__ void ring_utf8_begin(const Utf8Args &args) {
     ring_utf8_found() = {whole_span(args), 0, 0, UTF8_NOWHERE, UTF8_NOWHERE};
 }
 
-static __device__ inline void ring_utf8_conclude(const Utf8Args &args, volatile Utf8Tally *tally) {
-    __threadfence(); /* what came before the other arrivals is seen from here on */
-    const uint64_t error_units = UTF8_NOWHERE - tally->before_error_units;
-    write_report(args, error_units != UTF8_NOWHERE ? error_units : tally->needed, tally->bad_sequences, tally->bad_units,
-                 UTF8_NOWHERE - tally->before_error);
-    tally->needed = 0;
-    tally->bad_sequences = 0;
-    tally->bad_units = 0;
-    tally->before_error = 0;
-    tally->before_error_units = 0;
-    tally->arrived = 0;
-}
-
 /* By one thread, when all others of its CTA are done. CTA 0 has stored what is needed. */
 static __device__ inline void ring_utf8_leave(const Utf8Args &args) {
     const RingUtf8Found &found = ring_utf8_found();
@@ -49,7 +36,7 @@ static __device__ inline void ring_utf8_leave(const Utf8Args &args) {
         atomicMax(&tally->before_error_units, (unsigned long long)(UTF8_NOWHERE - found.error_units));
     }
     __threadfence(); /* the tally, and in CTA 0 what is needed, must be there when the arrival is */
-    if (atomicAdd(&tally->arrived, 1ull) + 1 == gridDim.x) ring_utf8_conclude(args, tally);
+    if (atomicAdd(&tally->arrived, 1ull) + 1 == gridDim.x) report_tally(args, true);
 }
 
 #endif

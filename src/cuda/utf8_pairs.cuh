@@ -24,15 +24,10 @@ static __device__ __forceinline__ uint32_t permute(uint32_t x, uint32_t y, uint3
     return r;
 }
 
-/* One operation each, which the compiler would make more of where it sees a constant in common. */
+/* One operation, which the compiler would make more of where it sees a constant in common. */
 static __device__ __forceinline__ uint32_t and_or(uint32_t x, uint32_t mask, uint32_t bits) {
     uint32_t r;
     asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(r) : "r"(x), "r"(mask), "r"(bits));
-    return r;
-}
-static __device__ __forceinline__ uint32_t choose(uint32_t mask, uint32_t x, uint32_t y) {
-    uint32_t r;
-    asm("lop3.b32 %0, %1, %2, %3, 0xCA;" : "=r"(r) : "r"(mask), "r"(x), "r"(y)); /* (x & mask) | (y & ~mask) */
     return r;
 }
 

@@ -107,6 +107,20 @@ struct UntilCut {
     static __device__ __forceinline__ unsigned long long identity() { return 0; }
 };
 
+/* What all policies of the look-back pass (lookback.cuh) have in common. */
+struct LookbackUtf8 {
+    typedef Utf8Args Args;
+    typedef unsigned long long Value;
+    typedef UntilCut Op;
+    typedef Value Part;
+    typedef Op PartOp;
+    static constexpr bool COUNTS = true;
+    enum { WORD_NBYTES = sizeof(Value) };
+
+    static __device__ __forceinline__ bool overwrites_aside(const Args &) { return false; }
+    static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
+};
+
 /* Strict: what a warp still counts of a row. `bad` are the ends of ill-formed sequences in this lane's part, `counted` the bits that
  * count. Returns whether the row has cut it off. */
 static __device__ __forceinline__ bool cut_row(uint32_t &counted, uint32_t bad, bool cut_before, int lane) {
@@ -171,6 +185,22 @@ static __device__ __noinline__ void write_report(const Utf8Args &args, uint64_t 
     r->status = !fits ? UPSWEEP_ERR_CAPACITY : stopped ? UPSWEEP_ERR_ENCODING : UPSWEEP_OK;
 }
 
+/* By the one thread that arrived last: the report; then the tally is as the next call wants it. units: it says of which code unit of the
+ * output an error is. */
+static __device__ __forceinline__ void report_tally(const Utf8Args &args, bool units) {
+    __threadfence(); /* what came before the other arrivals is seen from here on */
+    volatile Utf8Tally *tally = args.tally;
+    const uint64_t error_units = units ? UTF8_NOWHERE - tally->before_error_units : UTF8_NOWHERE;
+    write_report(args, error_units != UTF8_NOWHERE ? error_units : tally->needed, tally->bad_sequences, tally->bad_units,
+                 UTF8_NOWHERE - tally->before_error);
+    tally->needed = 0;
+    tally->bad_sequences = 0;
+    tally->bad_units = 0;
+    tally->before_error = 0;
+    if (units) tally->before_error_units = 0;
+    tally->arrived = 0;
+}
+
 /* By one thread of every tile, in two parts, so that it need not wait for the memory in between: hand_in() when the tile's prefix is known,
  * conclude() before the tile ends. first: of the tile; units: before it and, `with` it, behind it. */
 static __device__ inline unsigned long long hand_in(const Utf8Args &args, uint64_t first, uint32_t tile, const Utf8Found &found,
@@ -196,15 +226,7 @@ static __device__ inline unsigned long long hand_in(const Utf8Args &args, uint64
 }
 
 static __device__ inline void conclude(const Utf8Args &args, unsigned long long arrived) {
-    if (args.strict || arrived != args.ntiles) return;
-    __threadfence(); /* what came before the other arrivals is seen from here on */
-    volatile Utf8Tally *tally = args.tally;
-    write_report(args, tally->needed, tally->bad_sequences, tally->bad_units, UTF8_NOWHERE - tally->before_error);
-    tally->needed = 0;
-    tally->bad_sequences = 0;
-    tally->bad_units = 0;
-    tally->before_error = 0;
-    tally->arrived = 0;
+    if (!args.strict && arrived == args.ntiles) report_tally(args, false);
 }
 
 #endif
