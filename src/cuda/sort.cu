@@ -24,7 +24,7 @@
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *        sort_shorts_fused.cuh   of fewer
  *        sort_few.cuh     of others of few values, by the kernels of onesweep; with something beside them, one pass: sort_ranked_values.cuh
- *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh; else by one CTA, sort_small.cuh
+ *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh
  *
  * What is decided on the host depends on sizes and alignment only; what depends on the keys is decided by the first kernel: onesweep, the
  * kernel that splits further, or both are queued with every split, for keys that the split is not for. Nothing waits for the device.
@@ -42,7 +42,6 @@
 #include "sort_ranks.cuh"
 #include "sort_rounds.cuh"
 #include "sort_shorts_fused.cuh"
-#include "sort_small.cuh"
 #include "sort_split_launch.cuh"
 #include "sort_stable_launch.cuh"
 
@@ -123,10 +122,6 @@ static void set_tiles(struct sort_job *job, uint32_t rows, size_t key_nbytes) {
 
 /* ---- launches: one sort of keys of one width --------------------------------------------------------------------------------- */
 
-template <typename KEY> static cudaError_t launch_small(const struct sort_job *job, const struct cuda_queue *queue) {
-    return launch_next(queue, sort_small<KEY>, 1, SORT_SMALL_THREADS, small_shape<KEY>::SHARED_NBYTES, *job);
-}
-
 /* The header's first bytes are for keys that are counted by value. */
 static char *cleared_from(const struct sort_job *job) { return job->most_values ? (char *)job->header : (char *)&job->header->base; }
 
@@ -167,24 +162,6 @@ template <typename KEY> static cudaError_t launch_onesweep(const struct sort_job
 /* What a split moves for an argsort: 32-bit keys with their indices; for other keys there is none. */
 template <typename KEY> struct indexed_item { typedef KEY type; };
 template <> struct indexed_item<uint32_t> { typedef uint64_t type; };
-
-template <typename KEY> static bool has_split(const struct cuda_queue *queue, const struct sort_args *args, const struct sort_job *job) {
-    struct split_job split;
-    if constexpr (sizeof(KEY) < 4)
-        return false;
-    else
-        return choose_split<KEY, KEY>(&split, queue, args) || choose_split<KEY, typename indexed_item<KEY>::type>(&split, queue, args) ||
-               choose_stable<KEY>(&split, queue, args, job);
-}
-
-/* Can one CTA do it all, and is that best? Values that are sorted in place must fit in its shared memory; big ones are better gathered by
- * the whole GPU. */
-template <typename KEY> static bool is_small(const struct sort_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
-    if (job->n > small_shape<KEY>::ITEMS) return false;
-    if (job->n > split_min(sizeof(KEY)) && has_split<KEY>(queue, args, job)) return false;
-    if (!job->values_in || job->n * job->value_nbytes <= small_shape<KEY>::AREA_NBYTES) return true;
-    return job->value_nbytes <= MOVED_VALUE_MAX && job->values_in != job->values_out;
-}
 
 /* In place, the values are first copied to where the second buffers of keys and indices were, one behind the other. */
 static cudaError_t launch_gather(const struct sort_job *job, const struct sort_args *args, const void *indices,
@@ -356,13 +333,14 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
         const bool fused = args->n <= fused_shorts_max(queue);
         if (is_counted<KEY>(queue, args)) return fused ? launch_fused_shorts(queue, &job) : launch_shorts(queue, &job, (char *)scratch);
     }
-    if (is_ranked(queue, &job, args)) return launch_ranks<KEY>(&job, queue, args);
-    if (is_small<KEY>(&job, queue, args)) {
-        job.rows = (uint32_t)((args->n + SORT_SMALL_THREADS - 1) / SORT_SMALL_THREADS);
-        return launch_small<KEY>(&job, queue);
-    }
     const struct sort_scratch layout = layout_scratch(queue, args->n, sizeof(KEY), args->value_nbytes, job.drop_keys);
+    const bool ranked = is_ranked(queue, &job, sizeof(KEY));
+    if (ranked && args->value_nbytes <= RANKS_VALUE_MAX) return launch_ranks<KEY>(&job, queue, args);
     set_scratch(&job, args, &layout, scratch);
+    if (ranked) {
+        const cudaError_t error = launch_ranks<KEY>(&job, queue, args);
+        return error == cudaSuccess ? launch_gather(&job, args, (char *)scratch + layout.indices, queue) : error;
+    }
     const uint32_t word = !job.has_values ? 0 : !job.by_place && job.value_nbytes == 8 ? 8 : 4;
     const uint32_t most_rows = max_rows(queue, sizeof(KEY), word);
     set_tiles(&job, rows_for(queue, args->n, most_rows), sizeof(KEY));

@@ -35,10 +35,9 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
                                                        unsigned char *s_memory, struct bucket_desk<ITEM> &s) {
     const uint32_t n = found.n, rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, start = first_of_thread(rows);
     const struct team_items<false> which = items_of_team<false>(rows, n);
-    const struct cta_memory<ITEM> memory = { (uint32_t *)s_memory, s.sums, (ITEM *)s_memory, NULL };
+    const struct cta_memory<ITEM> memory = { (uint32_t *)s_memory, s.sums, (ITEM *)s_memory };
     const ITEM least = found.bounded ? found.least : (ITEM)0;
     ITEM items[SHAPE::ROWS];
-    struct packed_ranks<SHAPE::ROWS> no_places = {};
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++)
         items[row] = which.has(row) ? (ITEM)(get_image<KEY>(job, found, start + row * SORT_TEAM) - least) : (ITEM)0;
@@ -46,7 +45,7 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
     __syncthreads();                              /* all items are in registers, so that the bucket may be overwritten */
     const uint32_t lo_bit = job.bits.index_shift; /* what is below an index is not looked at */
     for (uint32_t shift = lo_bit; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
-        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, no_places, which, start, n, memory, shift, SORT_DIGITS - 1);
+        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, which, start, n, memory, shift, SORT_DIGITS - 1);
     const struct item_order<KEY, ITEM> order(job);
     const uint64_t first = (uint64_t)s.start(SHAPE::WARPS) + start;
 #pragma unroll

@@ -1,6 +1,7 @@
 /* sort_cta.cuh: one stable pass over keys that all lie in the registers of one CTA.
  *
- * The step that sort_small.cuh and sort_bucket.cuh repeat: rank by a digit (sort_rank.cuh), exchange through shared memory. */
+ * The step that is repeated for buckets that are not for sort_window.cuh: rank by a digit (sort_rank.cuh), exchange through shared memory.
+ */
 #ifndef UPSWEEP_CUDA_SORT_CTA_CUH
 #define UPSWEEP_CUDA_SORT_CTA_CUH
 
@@ -12,14 +13,11 @@ template <typename KEY> struct cta_memory {
     uint32_t *counters; /* [teams][TEAM_WORDS] */
     uint32_t *sums;     /* [32] */
     KEY *images;        /* [n] */
-    uint16_t *places;   /* [n]; NULL: the keys carry none */
 };
 
-/* start: this thread's first item (sort_rank.cuh). Each key carries 16 bits, its place.
- * Costs the counting only if all n keys share the digit. */
+/* start: this thread's first item (sort_rank.cuh). Costs the counting only if all n keys share the digit. */
 template <int TEAMS, int ROWS, typename KEY>
-static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], struct packed_ranks<ROWS> &places,
-                                                        struct team_items<false> items, uint32_t start, uint32_t n,
+static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], struct team_items<false> items, uint32_t start, uint32_t n,
                                                         const struct cta_memory<KEY> &memory, uint32_t shift, uint32_t mask) {
     uint32_t *team_counters = memory.counters + threadIdx.x / SORT_TEAM * TEAM_WORDS;
     struct packed_ranks<ROWS> ranks;
@@ -35,16 +33,12 @@ static __device__ __forceinline__ void reorder_by_digit(KEY (&images)[ROWS], str
     __syncthreads(); /* nobody needs the counters any more */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (!items.has(row)) continue;
-        memory.images[ranks.get(row)] = images[row];
-        if (memory.places) memory.places[ranks.get(row)] = (uint16_t)places.get(row);
+        if (items.has(row)) memory.images[ranks.get(row)] = images[row];
     }
     __syncthreads(); /* all keys are in their new order */
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (!items.has(row)) continue;
-        images[row] = memory.images[start + row * SORT_TEAM];
-        if (memory.places) places.set(row, memory.places[start + row * SORT_TEAM]);
+        if (items.has(row)) images[row] = memory.images[start + row * SORT_TEAM];
     }
     __syncthreads(); /* all keys are in registers before counters take their room */
 }

@@ -21,7 +21,7 @@
 #include "sort_split.cuh"
 #include "sort_tile.cuh"
 
-#define RANKS_VALUE_MAX 16 /* bytes */
+#define RANKS_VALUE_MAX 16 /* bytes; of larger values, the indices are sorted */
 
 /* Shared memory. */
 template <typename KEY> struct rank_desk {
@@ -143,10 +143,9 @@ static uint32_t own_keys(const struct cuda_queue *queue, uint64_t n) {
     return nown;
 }
 
-/* Is it for this sort? Not for values that are gathered. */
-static bool is_ranked(const struct cuda_queue *queue, const struct sort_job *job, const struct sort_args *args) {
-    if (job->n > ranks_max(upsweep_type_nbytes(args->type), !job->has_values) || own_keys(queue, job->n) > RANKS_OWN_MAX) return false;
-    if (args->values_in && args->value_nbytes > RANKS_VALUE_MAX) return false;
+/* Is it for keys of this width? */
+static bool is_ranked(const struct cuda_queue *queue, const struct sort_job *job, size_t key_nbytes) {
+    if (job->n > ranks_max(key_nbytes, !job->has_values) || own_keys(queue, job->n) > RANKS_OWN_MAX) return false;
     return !job->in_place || job->n <= RANKS_OWN_MIN || (queue->cooperative && !queue->only_lookback);
 }
 

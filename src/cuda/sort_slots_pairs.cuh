@@ -78,13 +78,12 @@ static __device__ __noinline__ void sort_pairs_stably(const struct split_job &jo
     const uint32_t n = job.slots.size[number], rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, mine = first_of_thread(rows);
     const struct team_items<false> which = items_of_team<false>(rows, n);
     uint64_t *s_items = (uint64_t *)s_memory, items[SHAPE::ROWS];
-    const struct cta_memory<uint64_t> memory = { (uint32_t *)s_memory, s_sums, s_items, NULL };
+    const struct cta_memory<uint64_t> memory = { (uint32_t *)s_memory, s_sums, s_items };
     const uint64_t *src = (const uint64_t *)job.slots.area + (size_t)number * job.slots.items + mine;
-    struct packed_ranks<SHAPE::ROWS> no_places = {};
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) items[row] = which.has(row) ? src[row * SORT_TEAM] : 0;
     for (uint32_t shift = 32; shift < 64; shift += SORT_DIGIT_BITS)
-        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, no_places, which, mine, n, memory, shift, SORT_DIGITS - 1);
+        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, which, mine, n, memory, shift, SORT_DIGITS - 1);
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
         if (which.has(row)) s_items[mine + row * SORT_TEAM] = items[row];

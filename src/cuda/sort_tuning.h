@@ -47,13 +47,6 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define RANKS_OWN_MAX 128
 static constexpr uint64_t ranks_max(size_t key_nbytes, bool alone) { return key_nbytes == 8 && alone ? 1 << 13 : 1 << 14; }
 
-/* One CTA sorts up to threads * rows keys in shared memory; if there is a split for them, only up to split_min(), from where on the split
- * is quicker. */
-static constexpr uint64_t split_min(size_t key_nbytes) { return key_nbytes == 8 ? 2048 : 4096; }
-#define SORT_SMALL_THREADS     512
-#define SORT_SMALL_ROWS_NARROW 16
-#define SORT_SMALL_ROWS_WIDE   8
-
 /* The histogram kernel: threads a CTA, one a multiprocessor; 16-byte loads in flight a thread. A counter has as many copies as shared
  * memory has room for, but no more than pay: this many keys of a CTA to a counter. */
 #define SORT_HISTOGRAM_THREADS     1024

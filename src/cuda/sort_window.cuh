@@ -207,16 +207,15 @@ template <typename SHAPE, typename T>
 static __device__ __noinline__ void sort_deep_bins(T *s_slots, uint32_t first, uint32_t n, uint32_t nwindows, unsigned char *s_memory,
                                                    uint32_t *s_sums, uint32_t lo_bit) {
     T *s_items = s_slots + first;
-    const struct cta_memory<T> memory = { (uint32_t *)s_memory, s_sums, s_items, NULL };
+    const struct cta_memory<T> memory = { (uint32_t *)s_memory, s_sums, s_items };
     const uint32_t rows = (n + SHAPE::THREADS - 1) / SHAPE::THREADS, start = first_of_thread(rows);
     const struct team_items<false> items = items_of_team<false>(rows, n);
     T images[SHAPE::ROWS];
-    struct packed_ranks<SHAPE::ROWS> no_places = {};
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) images[row] = items.has(row) ? s_items[start + row * SORT_TEAM] : (T)0;
     __syncthreads(); /* all items are in registers before counters take their room */
     for (uint32_t shift = lo_bit; shift < sizeof(T) * 8; shift += SORT_DIGIT_BITS) {
-        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(images, no_places, items, start, n, memory, shift, SORT_DIGITS - 1);
+        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(images, items, start, n, memory, shift, SORT_DIGITS - 1);
     }
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) {
