@@ -334,8 +334,8 @@ template <typename KEY> static cudaError_t sort_keys(const struct cuda_queue *qu
         if (is_counted<KEY>(queue, args)) return fused ? launch_fused_shorts(queue, &job) : launch_shorts(queue, &job, (char *)scratch);
     }
     const struct sort_scratch layout = layout_scratch(queue, args->n, sizeof(KEY), args->value_nbytes, job.drop_keys);
-    const bool ranked = is_ranked(queue, &job, sizeof(KEY));
-    if (ranked && args->value_nbytes <= RANKS_VALUE_MAX) return launch_ranks<KEY>(&job, queue, args);
+    const bool ranked = is_ranked(queue, args);
+    if (ranked && !is_ranked_by_indices(args)) return launch_ranks<KEY>(&job, queue, args);
     set_scratch(&job, args, &layout, scratch);
     if (ranked) {
         const cudaError_t error = launch_ranks<KEY>(&job, queue, args);
