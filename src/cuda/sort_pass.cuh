@@ -19,6 +19,7 @@
 
 #include "sort_few.cuh"
 #include "sort_gaps.cuh"
+#include "sort_mend.cuh"
 #include "sort_ranked_values.cuh"
 #include "sort_tile.cuh"
 

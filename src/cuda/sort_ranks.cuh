@@ -18,7 +18,7 @@
 
 #include <cooperative_groups.h>
 
-#include "sort_split.cuh"
+#include "sort_scratch.cuh"
 #include "sort_tile.cuh"
 
 #define RANKS_VALUE_MAX 16 /* bytes; of larger values, the indices are sorted */
@@ -143,20 +143,12 @@ static uint32_t own_keys(const struct cuda_queue *queue, uint64_t n) {
     return nown;
 }
 
-/* Are values too big to be written with their keys? */
-static bool is_ranked_by_indices(const struct sort_args *args) { return args->values_in && args->value_nbytes > RANKS_VALUE_MAX; }
-
-/* Does a CTA overwrite what others have yet to read? */
-static bool ranks_in_place(const struct sort_args *args) {
-    const bool values = args->values_in && args->values_in == args->values_out && !is_ranked_by_indices(args);
-    return args->n > RANKS_OWN_MIN && (args->keys_in == args->keys_out || values);
-}
-
 /* Is it for this sort? */
 static bool is_ranked(const struct cuda_queue *queue, const struct sort_args *args) {
     const uint64_t most = ranks_max(upsweep_type_nbytes(args->type), !args->values_out);
     if (args->n > most || own_keys(queue, args->n) > RANKS_OWN_MAX) return false;
-    return !ranks_in_place(args) || (queue->cooperative && !queue->only_lookback);
+    return !is_in_place(args, args->value_nbytes > RANKS_VALUE_MAX) || args->n <= RANKS_OWN_MIN ||
+           (queue->cooperative && !queue->only_lookback);
 }
 
 template <typename KEY>
@@ -164,10 +156,8 @@ static cudaError_t launch_ranks(const struct sort_job *job, const struct cuda_qu
     const uint32_t nown = own_keys(queue, job->n), nctas = ((uint32_t)job->n + nown - 1) / nown, nbits = args->hi_bit - args->lo_bit;
     const uint64_t bits = nbits == 0 ? 0 : ~UINT64_C(0) >> (64 - nbits) << args->lo_bit;
     const uint32_t nthreads = job->n <= RANKS_FEW ? RANKS_THREADS / 2 : RANKS_THREADS;
-    struct sort_job ranks = *job;
-    ranks.in_place = ranks_in_place(args);
-    if (ranks.in_place) return launch_resident(queue, sort_by_ranks<KEY>, nctas, nthreads, 0, ranks, bits, nown);
-    return launch_next(queue, sort_by_ranks<KEY>, nctas, nthreads, 0, ranks, bits, nown);
+    if (job->in_place && nctas > 1) return launch_resident(queue, sort_by_ranks<KEY>, nctas, nthreads, 0, *job, bits, nown);
+    return launch_next(queue, sort_by_ranks<KEY>, nctas, nthreads, 0, *job, bits, nown);
 }
 
 #endif

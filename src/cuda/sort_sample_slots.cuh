@@ -217,11 +217,12 @@ __global__ void __launch_bounds__(SLOTS_THREADS, 1) split_by_splitters(const __g
 
 /* ---- the host's part --------------------------------------------------------------------------------------------------------- */
 
-/* Is it for n keys? For integers of 32 bits onesweep is about as quick. One partition must be enough, and a bucket as large as a cell, of
- * which the largest have some 14 times as many keys as the mean. */
-template <typename KEY> static void choose_sample_slots(struct split_job *job, uint64_t n) {
-    if ((sizeof(KEY) == 8 || job->cell_keys) && n / 1000 <= job->bucket_max)
-        job->slots.sample_items = (uint32_t)room_of_slots(n, sizeof(KEY), false);
+/* Is it for these keys? For integers of 32 bits onesweep is about as quick. One partition must be enough, and a bucket as large as a cell,
+ * of which the largest have some 14 times as many keys as the mean. */
+template <typename KEY> static bool choose_sample_slots(struct split_job *job) {
+    if (!job->slots.area || (sizeof(KEY) == 4 && !job->cell_keys) || job->n / 1000 > job->bucket_max) return false;
+    job->slots.sample_items = (uint32_t)room_of_slots(job->n, sizeof(KEY), false);
+    return true;
 }
 
 template <typename KEY> static cudaError_t launch_sample_slots(const struct split_job *job, const struct cuda_queue *queue) {

@@ -57,6 +57,11 @@ template <typename KEY, int WORD> static uint32_t tile_nbytes(const struct sort_
     return tile > counters ? tile : counters;
 }
 
+/* Is something overwritten that is yet to be read? */
+static bool is_in_place(const struct sort_args *args, bool gathered) {
+    return args->keys_in == args->keys_out || (args->values_in && args->values_in == args->values_out && !gathered);
+}
+
 /* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
 
 /* What sort_deep.cuh says can be needed. */

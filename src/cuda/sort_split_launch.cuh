@@ -97,14 +97,13 @@ template <typename KEY, typename ITEM> static bool may_fuse(const struct cuda_qu
 }
 
 /* Chooses bits and shape for the way with a launch less; false if it is not to be had. */
-template <typename KEY, typename ITEM>
-static bool choose_fused(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
+template <typename KEY, typename ITEM> static bool choose_fused(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
     typedef fused_shapes<ITEM> SHAPES;
-    if (!may_fuse<KEY, ITEM>(queue, args->n)) return false;
+    if (!may_fuse<KEY, ITEM>(queue, n)) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_MIN_BITS, SPLIT_MIN_BITS, FUSED_MAX_BITS};
     for (int shape = 0; shape < 3; shape++) {
-        job->fine_bits = split_bits(args->n, limits[shape]);
+        job->fine_bits = split_bits(n, limits[shape]);
         job->bucket_max = limits[shape];
         job->nnumbers = 1u << job->fine_bits;
         job->fused = job->fine_bits <= most[shape];
@@ -244,30 +243,16 @@ template <typename KEY, typename ITEM> static bool choose_slots(struct split_job
     return false;
 }
 
-/* Chooses bits and shape by n; false if a split is not for this sort. Items of KEY's width are of keys alone, by all their bits; wider ones
- * have an index: of an argsort, or, if that fits the multiprocessors, of keys with values, or by some of their bits. */
-template <typename KEY, typename ITEM>
-static bool choose_split(struct split_job *job, const struct cuda_queue *queue, const struct sort_args *args) {
+/* Chooses bits and shape for any items: one partition, or two. */
+template <typename ITEM> static bool choose_bits(struct split_job *job, uint64_t n) {
     typedef split_shapes<ITEM> SHAPES;
-    const bool all_bits = args->hi_bit - args->lo_bit == sizeof(KEY) * 8, indexed = args->values_out || !all_bits;
-    if (indexed != (sizeof(ITEM) > sizeof(KEY)) || args->lo_bit == args->hi_bit) return false;
-    if (queue->arch < 90 || queue->arch >= 120) return false; /* the big shape needs the shared memory of these */
-    const bool by_cells = all_bits && (args->type == UPSWEEP_F32 || args->type == UPSWEEP_F64);
-    const bool fused_only = indexed && (args->keys_out || !all_bits);
-    if (args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS) return false; /* sort_rounds.cuh, or one stable pass */
-    if (by_cells && choose_fused_cells<KEY, ITEM>(job, queue, args->n)) return true;
-    if (by_cells && choose_cell_slots<KEY, ITEM>(job, args)) return true;
-    if (by_cells && !fused_only && choose_cells<ITEM>(job, args->n)) return true;
-    if (choose_fused<KEY, ITEM>(job, queue, args)) return true;
-    if (fused_only) return false;
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, SPLIT_MAX_BITS};
-    if (!by_cells && choose_slots<KEY, ITEM>(job, args)) return true;
     for (int partitions = 1; partitions <= 2; partitions++) {
         for (int shape = partitions - 1; shape < 3; shape++) {
-            const uint32_t bits = split_bits(args->n, limits[shape]);
+            const uint32_t bits = split_bits(n, limits[shape]);
             if (bits > most[partitions - 1]) continue;
-            set_bits(job, args->n, bits, partitions == 2, limits[shape]);
+            set_bits(job, n, bits, partitions == 2, limits[shape]);
             return true;
         }
     }
@@ -313,7 +298,7 @@ static cudaError_t launch_all_buckets(const struct split_job *job, const struct 
 
 /* As far as the buckets. */
 template <typename KEY, typename ITEM, typename DIGITS>
-static cudaError_t launch_split_by(const struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
+static cudaError_t launch_split(const struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
     cudaError_t error = launch_split_histogram<KEY, DIGITS>(job, passes, queue);
     if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false, DIGITS>(job, queue);
     if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true, DIGITS>(job, queue);
@@ -321,22 +306,6 @@ static cudaError_t launch_split_by(const struct split_job *job, const struct sor
         if (error == cudaSuccess && job->deep.buckets) error = launch_levels<KEY>(job, queue);
     }
     return error;
-}
-
-template <typename KEY, typename ITEM>
-static cudaError_t launch_split(struct split_job *job, const struct sort_job *passes, const struct cuda_queue *queue) {
-    struct split_job by_value = *job;
-    cudaError_t error = cudaSuccess;
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) error = launch_value_slots<KEY>(&by_value, queue);
-    if (error == cudaSuccess && job->slots.items) error = launch_slots<KEY, ITEM>(job, queue);
-    if (error == cudaSuccess && job->cell_keys) error = launch_cells<KEY>(job, queue);
-    if (error == cudaSuccess && job->slots.sample_items) {
-        error = launch_sample_slots<KEY>(job, queue);
-    } else if (error == cudaSuccess) {
-        error = job->cell_keys ? launch_split_by<KEY, ITEM, cell_digits<KEY>>(job, passes, queue)
-                               : launch_split_by<KEY, ITEM, bit_digits>(job, passes, queue);
-    }
-    return error == cudaSuccess ? launch_all_buckets<KEY, ITEM>(job, &by_value, queue) : error;
 }
 
 /* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */

@@ -49,11 +49,9 @@ static cudaError_t launch_value_buckets(const struct split_job *job, const struc
     return launch_next(queue, sort_value_buckets<KEY, SHAPE>, nctas, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
 }
 
-/* Slots by value: an attempt that comes before all else, and needs none of it; its plan is in the job from then on. Tiles of the second
- * partition: those of all keys, some more where a range has none, and, of each coarse bucket, the last. */
+/* Tiles of the second partition: those of all keys, some more where a range has none, and, of each coarse bucket, the last. */
 template <typename KEY> static cudaError_t launch_value_slots(struct split_job *job, const struct cuda_queue *queue) {
     typedef split_shapes<KEY> SHAPES;
-    if (!job->value_area || !choose_value_slots<KEY>(job, job->n, job->in == job->out)) return cudaSuccess;
     const uint32_t ntiles = job->n / value_slots_shape<KEY, SLOTS_FINE>::ITEMS;
     job->slots.area = job->value_area;
     job->slots.size = job->value_size;
