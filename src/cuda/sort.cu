@@ -80,7 +80,7 @@ template <typename KEY, int WORD> static cudaError_t launch_passes(const struct 
 }
 
 template <typename KEY> static cudaError_t launch_onesweep(const struct sort_call *call) {
-    const struct sort_job *job = &call->passes;
+    const struct sort_job *job = &call->job;
     const cudaError_t error = launch_histogram<KEY>(job, call->queue);
     if (error != cudaSuccess) return error;
     if (call->word == 0) return launch_passes<KEY, 0>(job, call->queue);
@@ -90,10 +90,10 @@ template <typename KEY> static cudaError_t launch_onesweep(const struct sort_cal
 /* ---- the other steps --------------------------------------------------------------------------------------------------------- */
 
 template <typename KEY> static cudaError_t launch_count(const struct sort_call *call) {
-    if constexpr (sizeof(KEY) == 1) return launch_bytes(call->queue, &call->passes);
+    if constexpr (sizeof(KEY) == 1) return launch_bytes(call->queue, &call->job);
     if constexpr (sizeof(KEY) == 2) {
-        if (call->args->n <= fused_shorts_max(call->queue)) return launch_fused_shorts(call->queue, &call->passes);
-        return launch_shorts(call->queue, &call->passes, call->scratch);
+        if (call->args->n <= fused_shorts_max(call->queue)) return launch_fused_shorts(call->queue, &call->job);
+        return launch_shorts(call->queue, &call->job, call->scratch);
     }
     return cudaErrorInvalidValue;
 }
@@ -102,12 +102,12 @@ template <typename KEY> static cudaError_t launch_count(const struct sort_call *
 static cudaError_t launch_clear_headers(const struct sort_call *call) {
     const struct split_job *split = &call->split;
     const size_t histogram = sizeof(uint32_t) << (split->coarse_bits + split->fine_bits + (split->slots.area != NULL));
-    return launch_clear(call->queue, cleared_from(&call->passes), (char *)split->cursor + histogram);
+    return launch_clear(call->queue, cleared_from(&call->job), (char *)split->cursor + histogram);
 }
 
 /* In place, the values are first copied to where the second buffers of keys and indices were, one behind the other. */
 static cudaError_t launch_gather(const struct sort_call *call) {
-    const struct sort_job *job = &call->passes;
+    const struct sort_job *job = &call->job;
     const struct sort_args *args = call->args;
     const void *src = args->values_in, *indices = call->scratch + call->layout.indices;
     const uint32_t nbytes = (uint32_t)args->value_nbytes;
@@ -123,7 +123,7 @@ static cudaError_t launch_gather(const struct sort_call *call) {
 
 /* What a split's histogram counts the digits of, too: without a header, of nothing. */
 static struct sort_job counted_passes(const struct sort_call *call) {
-    struct sort_job passes = call->passes;
+    struct sort_job passes = call->job;
     if (!call->counts_passes) passes.header = NULL;
     return passes;
 }
@@ -132,15 +132,15 @@ static struct sort_job counted_passes(const struct sort_call *call) {
  * be. */
 template <typename KEY> static cudaError_t launch_stable_step(struct sort_call *call) {
     const struct cuda_queue *queue = call->queue;
-    const struct sort_job *job = &call->stable, passes = counted_passes(call);
-    if (!call->passes.values_moved) return launch_stable<KEY>(job, job, &call->split, &passes, queue, call->word);
+    const struct sort_job *job = &call->job, passes = counted_passes(call);
+    if (!call->job.values_moved) return launch_stable<KEY>(job, job, &call->split, &passes, queue, call->word);
     struct sort_job first = *job, second = *job;
     first.values_in = call->args->values_in;
     first.values_tmp = job->keys_tmp;
     first.value_nbytes = first.value_unit = 16;
     first.keys_tmp = second.keys_tmp = call->args->values_out;
     second.values_tmp = NULL; /* indices */
-    set_tiles(&first, rows_for(queue, job->n, max_rows(queue, sizeof(KEY), 16)), sizeof(KEY));
+    set_tiles(&first, rows_of_tiles(queue, job->n, max_rows(queue, sizeof(KEY), 16)), sizeof(KEY));
     return launch_stable<KEY>(&first, &second, &call->split, &passes, queue, 16);
 }
 
@@ -155,7 +155,7 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split_step(stru
     }
     switch (step) {
     case STEP_FUSED:
-        return launch_fused<KEY, ITEM>(split, call->passes.header, queue);
+        return launch_fused<KEY, ITEM>(split, call->job.header, queue);
     case STEP_SLOTS:
         return launch_slots<KEY, ITEM>(split, queue);
     case STEP_CELLS:
@@ -173,11 +173,11 @@ template <typename KEY> static cudaError_t launch_step(struct sort_call *call, e
     case STEP_COUNT:
         return launch_count<KEY>(call);
     case STEP_RANKS:
-        return launch_ranks<KEY>(&call->passes, call->queue, call->args);
+        return launch_ranks<KEY>(&call->job, call->queue, call->args);
     case STEP_CLEAR:
         return launch_clear_headers(call);
     case STEP_ROUNDS:
-        return launch_rounds<KEY>(&call->passes, call->args, call->queue, call->word);
+        return launch_rounds<KEY>(&call->job, call->args, call->queue, call->word);
     case STEP_ONESWEEP:
         return launch_onesweep<KEY>(call);
     case STEP_GATHER:

@@ -34,11 +34,10 @@ struct sort_call {
     const struct sort_args *args;
     struct sort_scratch layout;
     char *scratch;
-    bool gathered;          /* indices are sorted in the place of values */
-    bool counts_passes;     /* a split's histogram may count the digits of onesweep */
-    uint32_t word;          /* bytes that stand for a value in stable passes */
-    struct sort_job stable; /* of stable partitions */
-    struct sort_job passes; /* of onesweep, and of rounds: the same, but for the tiles */
+    bool gathered;       /* indices are sorted in the place of values */
+    bool counts_passes;  /* a split's histogram may count the digits of onesweep */
+    uint32_t word;       /* bytes that stand for a value in stable passes */
+    struct sort_job job; /* of all that is stable */
     struct split_job split;
     bool indexed;           /* what is split has indices */
     struct split_job slots; /* of slots by value, and of pairs in slots */
@@ -128,7 +127,7 @@ template <typename KEY> static uint32_t few_values(const struct cuda_queue *queu
 /* All but the steps, and what they choose. */
 template <typename KEY>
 static void begin_call(struct sort_call *call, const struct cuda_queue *queue, const struct sort_args *args, void *scratch) {
-    struct sort_job *job = &call->stable;
+    struct sort_job *job = &call->job;
     call->queue = queue;
     call->args = args;
     call->scratch = (char *)scratch;
@@ -138,13 +137,11 @@ static void begin_call(struct sort_call *call, const struct cuda_queue *queue, c
     set_scratch(job, args, &call->layout, call->gathered, call->scratch);
     call->word = !job->has_values ? 0 : !job->by_place && job->value_nbytes == 8 ? 8 : 4;
     const uint32_t most_rows = max_rows(queue, sizeof(KEY), call->word);
-    set_tiles(job, rows_for(queue, args->n, most_rows), sizeof(KEY));
+    set_tiles(job, rows_of_tiles(queue, args->n, most_rows), sizeof(KEY));
     job->most_values = few_values<KEY>(queue, args);
     job->histogram_copies = counter_copies(queue, job->n, counters_of<KEY>(job));
     job->may_mend = may_mend<KEY>(args, job);
     job->least_saved = job->has_values && !job->drop_keys ? 2 : 1;
-    call->passes = *job;
-    set_tiles(&call->passes, rows_of_passes(queue, args->n, most_rows), sizeof(KEY));
 }
 
 /* ---- the split --------------------------------------------------------------------------------------------------------------- */
@@ -178,7 +175,7 @@ static void set_indexed(struct split_job *split, const struct sort_job *job, con
 
 /* All of a split but what choose_...() chooses. */
 template <typename KEY, typename ITEM> static void begin_split(struct sort_call *call) {
-    const struct sort_job *job = &call->passes;
+    const struct sort_job *job = &call->job;
     struct split_job *split = &call->split;
     *split = {};
     split->in = job->keys_in;

@@ -27,7 +27,7 @@ template <typename KEY> static bool plan_value_slots(struct sort_call *call) {
 /* So have pairs in slots. */
 static bool plan_pair_slots(struct sort_call *call) {
     call->slots = call->split;
-    if (!choose_pair_slots(&call->slots, call->args, &call->stable)) return false;
+    if (!choose_pair_slots(&call->slots, call->args, &call->job)) return false;
     call->slots.slots.area = call->split.slots.area = call->scratch + call->layout.slots;
     return true;
 }
@@ -72,10 +72,10 @@ template <typename KEY, typename ITEM> static bool plan_split(struct sort_call *
 /* The same of keys with values, or indices, whatever their width. */
 template <typename KEY> static bool plan_stable(struct sort_call *call) {
     begin_split<KEY, KEY>(call);
-    if (!choose_stable<KEY>(&call->split, call->queue, call->args, &call->stable)) return false;
+    if (!choose_stable<KEY>(&call->split, call->queue, call->args, &call->job)) return false;
     add_step(call, STEP_CLEAR);
     if (sizeof(KEY) == 4 && plan_pair_slots(call)) add_step(call, STEP_PAIR_SLOTS);
-    if (moves_values_once(call->args)) call->passes.values_moved = call->passes.keys_tmp;
+    if (moves_values_once(call->args)) call->job.values_moved = call->job.keys_tmp;
     return add_step(call, STEP_STABLE);
 }
 
@@ -94,8 +94,8 @@ template <typename KEY> static void plan_attempts(struct sort_call *call) {
     else if (sizeof(KEY) == 4)
         planned = plan_split<KEY, typename indexed_item<KEY>::type>(call);
     if (!planned && !plan_stable<KEY>(call)) return;
-    call->passes.only_if = &call->split.header->too_big;
-    if (looks_for_gaps<KEY>(&call->split, call->queue, args, alone)) call->passes.seen = call->split.seen = &call->split.header->seen;
+    call->job.only_if = &call->split.header->too_big;
+    if (looks_for_gaps<KEY>(&call->split, call->queue, args, alone)) call->job.seen = call->split.seen = &call->split.header->seen;
 }
 
 /* ---- the sort ------------------------------------------------------------------------------------------------------------------ */
@@ -122,7 +122,7 @@ template <typename KEY> static void plan_sort(struct sort_call *call) {
         if constexpr (sizeof(KEY) >= 4) {
             if (!rounds || !is_by_few_rounds(args, sizeof(KEY))) plan_attempts<KEY>(call);
         }
-        add_step(call, rounds && !call->passes.most_values ? STEP_ROUNDS : STEP_ONESWEEP);
+        add_step(call, rounds && !call->job.most_values ? STEP_ROUNDS : STEP_ONESWEEP);
     }
     if (call->gathered) add_step(call, STEP_GATHER);
 }

@@ -21,7 +21,8 @@ static uint32_t max_rows(const struct cuda_queue *queue, size_t key_nbytes, uint
     return (uint32_t)min_u64(by_registers, shared / (SORT_THREADS * (key_nbytes + word)));
 }
 
-/* Few keys: as many rows as let all tiles run at once, since some tiles in a second round would take as long as the first. */
+/* As many rows as let all tiles run at once, since some tiles in a second round would take as long as the first; of many keys, as many as
+ * may be. */
 static uint32_t rows_at_once(const struct cuda_queue *queue, uint64_t n, uint32_t nthreads, uint32_t ctas_per_sm, uint32_t rows_limit) {
     const uint64_t row = (uint64_t)queue->nsms * ctas_per_sm * nthreads; /* keys in a row of all tiles that run at once */
     return (uint32_t)min_u64((n + row - 1) / row, rows_limit);
@@ -37,9 +38,9 @@ static uint64_t rounds_of_tiles(const struct cuda_queue *queue, uint64_t n, uint
     return (n + round - 1) / round;
 }
 
-/* Rows of onesweep's tiles: of two full rounds, if that takes no more than a quarter off the tiles. A pass waits for the one before it, so
- * that few have anything to do while some are in a last round; but smaller tiles make shorter runs. */
-static uint32_t rows_of_passes(const struct cuda_queue *queue, uint64_t n, uint32_t rows_limit) {
+/* Rows of the tiles of stable partitions: of two full rounds, if that takes no more than a quarter off the tiles. A pass waits for the one
+ * before it, so that few have anything to do while some are in a last round; but smaller tiles make shorter runs. */
+static uint32_t rows_of_tiles(const struct cuda_queue *queue, uint64_t n, uint32_t rows_limit) {
     const uint64_t rounds = rounds_of_tiles(queue, n, rows_limit);
     const uint32_t rows = rows_for(queue, (n + rounds - 1) / rounds, rows_limit);
     return rounds == SORT_FULL_ROUNDS && 4 * rows >= 3 * rows_limit ? rows : rows_for(queue, n, rows_limit);
