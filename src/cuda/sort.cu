@@ -8,7 +8,7 @@
  *     sort_tile.cuh       a stable partition of one tile
  *
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh; without bits that all keys
- *                         share, sort_gaps.cuh; pairs of 64-bit keys mostly by their highest digits only, sort_mend.cuh
+ *                         share, sort_gaps.cuh; 64-bit keys mostly by their highest digits only, sort_mend.cuh
  *        sort_rounds.cuh  the same in one launch, of as many keys as fit the multiprocessors
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
@@ -21,7 +21,6 @@
  *        sort_by_value.cuh   of some of them by their values, if these are spread evenly
  *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_value_slots.cuh if
  *                         their values are uniform, and sort_cell_slots.cuh; of others, and skewed keys of 64 bits, sort_sample_slots.cuh
- *        sort_levels.cuh  what is too big of many keys alone is split further: sort_deep.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh; of uniform ones of 32 bits with 4 bytes before that, sort_slots_pairs.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *        sort_shorts_fused.cuh   of fewer
@@ -29,8 +28,8 @@
  *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh
  *
  * What is decided on the host depends on sizes and alignment only (sort_plan.cuh); what depends on the keys is decided by the first kernel:
- * onesweep, the kernel that splits further, or both are queued with every split, for keys that the split is not for. Nothing waits for the
- * device. This file launches the steps of the plan, one after the other.
+ * onesweep is queued with every split, for keys that the split is not for. Nothing waits for the device. This file launches the steps of
+ * the plan, one after the other.
  *
  * Values of up to 8 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
  * Cost: as the files say. Source: Adinets and Merrill, Onesweep, 2022; Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort
@@ -72,9 +71,10 @@ template <typename KEY, int WORD> static cudaError_t launch_passes(const struct 
     if (is_one_round(job->n, sizeof(KEY))) passes.state_rows = 0; /* to be cleared for the next */
     const cudaError_t error =
         launch_next(queue, sort_passes<KEY, WORD, false>, nctas, SORT_THREADS, table + tile_nbytes<KEY, WORD>(job), passes);
-    if constexpr (sizeof(KEY) == 8 && WORD > 0) {
+    if constexpr (sizeof(KEY) == 8) {
+        const uint32_t shared = max_u32(tile_nbytes<KEY, WORD>(job), mend_nbytes(job));
         if (error == cudaSuccess && job->may_mend)
-            return launch_next(queue, sort_passes<KEY, WORD, true>, nctas, SORT_THREADS, tile_nbytes<KEY, WORD>(job), passes);
+            return launch_next(queue, sort_passes<KEY, WORD, true>, nctas, SORT_THREADS, shared, passes);
     }
     return error;
 }

@@ -1,5 +1,5 @@
 /* sort_buckets.cuh: the buckets of a split, each by a CTA (sort_bucket.cuh), wherever they lie: one for each number, in slots or not; by a
- * sample; or on a list. What has deep bins of many distinct items is left to a second kernel, which also writes what need not be sorted.
+ * sample. What has deep bins of many distinct items is left to a second kernel, which also writes what need not be sorted.
  *
  * Cost: as sort_bucket.cuh. */
 #ifndef UPSWEEP_CUDA_SORT_BUCKETS_CUH
@@ -13,20 +13,17 @@
 /* May buckets be by a sample (sort_sample_slots.cuh)? */
 template <typename KEY, typename ITEM> static constexpr bool SAMPLES = sizeof(KEY) == sizeof(ITEM);
 
-/* The buckets: one for each number; or, if some were too big, those that are on the list. */
+/* The buckets, one for each number. Numbers of those that are left for the slow way are where the cursors were. */
 struct bucket_list {
-    bool slots, listed, sampled;
-    uint32_t *left; /* numbers of those that are left for the slow way: where the cursors were, which nobody needs any more */
+    bool slots, sampled;
 
     __device__ __forceinline__ explicit bucket_list(const struct split_job &job)
-        : slots(job.header->too_big == IN_SLOTS), listed(!slots && job.header->too_big != ALL_FIT),
-          sampled(slots && job.slots.sample_items && job.header->sample_state == SAMPLE_OPEN),
-          left(listed ? job.deep.counts[0] : job.cursor) {}
+        : slots(job.header->too_big == IN_SLOTS), sampled(slots && job.slots.sample_items && job.header->sample_state == SAMPLE_OPEN) {}
 
     template <typename KEY, typename ITEM> __device__ __forceinline__ uint32_t n(const struct split_job &job) const {
         if (SAMPLES<KEY, ITEM> && sampled) return job.header->sample_slots.nslots;
         if (SAMPLES<KEY, ITEM> && slots && job.cell_keys) return job.header->cells.nnumbers; /* others have no place */
-        return listed ? job.header->deep.nbuckets : job.nnumbers;
+        return slots ? 1u << job.slots.number_bits() : job.nnumbers >> job.header->put_together;
     }
     /* By a sample: one that is only counted has nothing to sort. */
     template <typename ITEM>
@@ -47,23 +44,19 @@ struct bucket_list {
     /* nsorted: buckets that are sorted at the same time; 0: nothing is asked for ahead. */
     template <typename KEY, typename ITEM>
     __device__ __forceinline__ struct found_bucket<ITEM> find(const struct split_job &job, uint32_t number, uint32_t nsorted) const {
-        if (listed) {
-            const struct deep_bucket bucket = job.deep.buckets[number];
-            const ITEM *src = (const ITEM *)(bucket.place == BUFFER_OUT ? job.out : job.tmp);
-            return {src, bucket.start, bucket.n, bucket.start, false, bucket.depth, false, 0};
-        }
         if (SAMPLES<KEY, ITEM> && sampled) return find_sampled<ITEM>(job, number);
-        const uint32_t bits = job.coarse_bits + job.fine_bits;
+        const uint32_t two = job.header->put_together;
+        const uint32_t bits = slots ? job.slots.number_bits() : job.coarse_bits + job.fine_bits - two;
         if (slots) {
             const uint32_t slot = job.cell_keys ? job.cell_slot[number] : number * job.slots.items, from = slot & ~31u;
             struct found_bucket<ITEM> found = {
                 (const ITEM *)job.slots.area, from, job.slots.size[number], number, true, bits, false, 0
             };
             if (job.cell_keys && found.n > 0) bound_items(&found, job.bound + number, slot & 1);
-            if (!job.cell_keys && number + nsorted < job.nnumbers) found.ahead = nsorted * job.slots.items;
+            if (!job.cell_keys && number + nsorted < 1u << bits) found.ahead = nsorted * job.slots.items;
             return found;
         }
-        const uint32_t start = job.start[number], n = job.start[number + 1] - start;
+        const uint32_t start = job.start[number << two], n = job.start[(number + 1) << two] - start;
         const ITEM *src = (const ITEM *)(job.coarse_bits ? job.second : job.tmp);
         struct found_bucket<ITEM> found = {
             src, start, n, start, false, bits, false, 0
@@ -78,13 +71,13 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
-    if (is_by_value(job)) return;
     const struct bucket_list list(job);
+    if (is_by_value(job) || (!list.slots && job.header->too_big != ALL_FIT)) return;
     const uint32_t nbuckets = list.n<KEY, ITEM>(job);
     for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
         const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, number, job.nsms * SHAPE::CTAS_PER_SM);
         const bool sorted = found.n == 0 || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
-        if (!sorted && threadIdx.x == 0) list.left[atomicAdd(&job.header->nleft, 1)] = number;
+        if (!sorted && threadIdx.x == 0) job.cursor[atomicAdd(&job.header->nleft, 1)] = number;
         if (number + gridDim.x >= nbuckets) return;
         __syncthreads(); /* nobody needs the shared memory any more */
     }
@@ -140,7 +133,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     const struct bucket_list list(job);
     if (SAMPLES<KEY, ITEM> && list.sampled) fill_counted<KEY, SHAPE::THREADS>(job, s_memory);
     for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
-        const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, list.left[i], 0);
+        const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, job.cursor[i], 0);
         if (SAMPLES<KEY, ITEM> && sizeof(KEY) == 8 && list.sampled && sizeof(ITEM) * 8 - found.bits > MERGED_BITS)
             merge_bucket<KEY, ITEM, SHAPE>(job, found);
         else

@@ -82,7 +82,7 @@ static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_bytes(const __gr
     if (begin == end) return;
     const uint64_t *starts = s_start;
     const struct stretch_values values = find_values(starts, BYTE_VALUES, begin, end);
-    fill_stretch<BYTES_THREADS>(job.out, begin, end, starts, values, key_of_digit<uint8_t>{order, 0, 0});
+    fill_stretch<BYTES_THREADS>(job.out, begin, end, starts, values, key_of_value<uint8_t>{order});
 }
 
 static cudaError_t launch_bytes(const struct cuda_queue *queue, const struct sort_job *sort) {

@@ -199,10 +199,9 @@ template <typename KEY, typename ITEM> static void begin_split(struct sort_call 
 
 /* Where the slots are, and what belongs to coarse buckets but does not fit the output. */
 template <typename ITEM> static void place_slots(struct split_job *split, char *area) {
-    const uint32_t nbuckets = 1u << (split->coarse_bits + split->fine_bits);
     split->slots.area = area;
-    split->slots.aside = (ITEM *)area + (size_t)nbuckets * split->slots.items; /* of floats: as the plan has it */
-    split->slots.size = split->cursor + nbuckets;
+    split->slots.aside = (ITEM *)area + ((size_t)split->slots.items << split->slots.number_bits()); /* of floats: as the plan has it */
+    split->slots.size = split->cursor + ((size_t)1 << (split->coarse_bits + split->fine_bits));
 }
 
 #endif

@@ -64,15 +64,11 @@ template <typename PLACE, typename STARTS> struct value_walk {
     }
 };
 
-/* The keys of values that are digits: in an image above `shift` bits and beside the prefix. */
-template <typename KEY> struct key_of_digit {
+/* The keys of values that are images. */
+template <typename KEY> struct key_of_value {
     const struct key_order<KEY> &order;
-    const KEY prefix;
-    const uint32_t shift;
 
-    __device__ __forceinline__ KEY operator()(uint32_t value) const {
-        return order.key_of_image((KEY)(prefix | (KEY)((KEY)value << shift)));
-    }
+    __device__ __forceinline__ KEY operator()(uint32_t value) const { return order.key_of_image((KEY)value); }
 };
 
 /* Writes out[begin, end), whose values are known, by all THREADS threads of a CTA: key_of(v), from starts[v] on. */

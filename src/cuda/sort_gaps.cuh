@@ -76,12 +76,12 @@ template <typename KEY, typename JOB> static __device__ __forceinline__ uint64_t
     return or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
 }
 
-/* Does a sample say that a pass can be saved, and that there are not so few values that they are counted? Where keys may be split further,
- * it must halve the passes, and where they are opened by one more, save two. All threads call it. */
+/* Does a sample say that a pass can be saved, or two where keys are opened by one more, and that there are not so few values that they are
+ * counted? All threads call it. */
 template <typename KEY, typename JOB> static __device__ __forceinline__ bool sample_has_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
     const uint64_t varying = varying_in_sample<KEY>(job, s_seen);
     const bool few = count_bits(varying) < 32 && 1u << count_bits(varying) <= job.most_values;
-    return !few && digits_saved(varying) >= (job.levels_first ? closed_digits(varying) : job.least_saved);
+    return !few && digits_saved(varying) >= job.least_saved;
 }
 
 /* Which bits vary, of keys that are left to the passes? Nobody looks if the sample says that it would not pay. All threads of all CTAs call

@@ -15,7 +15,7 @@
  * something goes with are written as what is left of them, to the buffer that the first pass does not write, and that is where it reads
  * them; a last pass opens them.
  *
- * Of pairs of 64-bit keys a sample says whether the highest digits tell them apart; then passes by the others are left out (sort_mend.cuh).
+ * Of 64-bit keys a sample says whether the highest digits tell them apart; then passes by the others are left out (sort_mend.cuh).
  *
  * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass.
  * A split that knows from a sample that it is not for the keys does all this at once, unless more must be known of them (sort_split.cuh).

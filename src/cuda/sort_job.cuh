@@ -53,7 +53,7 @@ struct sort_header {
     struct value_table values;
     uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then where each digit starts; [1]: the same for odd portions */
     uint32_t histograms_done;                       /* CTAs */
-    uint32_t nruns[2];                              /* passes that run; and, of pairs that are to be mended, behind these (sort_mend.cuh) */
+    uint32_t nruns[2];                              /* passes that run; and behind these, if keys are to be mended (sort_mend.cuh) */
     uint32_t ticket[2], tiles_done[2];              /* of all of either together, in their order */
     uint32_t unmended;                              /* not 0: keys are to be sorted by all digits after all (sort_mend.cuh) */
     struct pass_plan run[2 * SORT_MAX_PASSES + 1];
@@ -63,9 +63,8 @@ struct sort_header {
 /* ---- the job ----------------------------------------------------------------------------------------------------------------- */
 
 /* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it, whose digits may have been counted,
- * or what these do if there are few values; some, or all that there is, are split further; or they are there already, and have not been
- * counted before (sort_slots.cuh). */
-enum split_fit { ALL_FIT, NOT_SPLIT, PASSES_PLANNED, PERHAPS_FEW, SOME_TOO_BIG, ALL_TOO_BIG, IN_SLOTS };
+ * or what these do if there are few values; or they are there already, and have not been counted before (sort_slots.cuh). */
+enum split_fit { ALL_FIT, NOT_SPLIT, PASSES_PLANNED, PERHAPS_FEW, IN_SLOTS };
 
 /* Device memory: the bits in which images differ from the first one, as seen by each CTA of a kernel that has left a sort to the passes. */
 struct seen_bits {

@@ -1,5 +1,5 @@
-/* sort_mend.cuh: pairs of 64-bit keys are sorted by their highest digits only, if these nearly tell all keys apart; then what is out of
- * order is mended where it lies.
+/* sort_mend.cuh: 64-bit keys are sorted by their highest digits only, if these nearly tell all keys apart; then what is out of order is
+ * mended where it lies.
  *
  *     a sample             no two keys that differ agree in the digits that are kept: so the passes of the others are left out
  *     passes               by the digits kept, stable as ever
@@ -22,11 +22,15 @@ static_assert(MEND_SAMPLE == 1 << (64 - 52), "as many places");
 
 /* ---- whether they may be -------------------------------------------------------------------------------------------------------- */
 
-/* May passes by low digits be left out? Keys must not be taken in portions, and values be moved as they are; and a tile must have
- * room for what mending needs. */
+/* May passes by low digits be left out? Keys must not be taken in portions, and values be moved as they are. */
 template <typename KEY> static bool may_mend(const struct sort_args *args, const struct sort_job *job) {
-    return sizeof(KEY) == 8 && job->has_values && !job->by_place && args->hi_bit - args->lo_bit == 64 && args->n >= MEND_SAMPLE &&
-           job->nportions == 1 && job->rows > SORT_MIN_ROWS;
+    return sizeof(KEY) == 8 && !job->by_place && args->hi_bit - args->lo_bit == 64 && job->nportions == 1 &&
+           args->n >= (job->has_values ? MEND_SAMPLE : MEND_ALONE_MIN);
+}
+
+/* Dynamic shared memory that a tile is mended in: its keys, and those of a row that follow, and three bits for each. */
+static uint32_t mend_nbytes(const struct sort_job *job) {
+    return (job->rows * SORT_THREADS + MEND_MOST) / 32 * (32 * sizeof(uint64_t) + 3 * sizeof(uint32_t));
 }
 
 /* ---- which digits are kept ------------------------------------------------------------------------------------------------------ */
@@ -42,18 +46,32 @@ template <typename KEY> static __device__ __forceinline__ void draw_sample(const
     }
 }
 
-/* Are there perhaps many keys that occur often? A run of them, and of a single other key, would be too long to be mended. There can be n /
- * MEND_MOST such keys; with 2 log(n) - 6 bits it is not likely that any other key agrees with one of these. s_keys [MEND_SAMPLE]. */
+/* How many bits must be kept, since some keys occur often? A run of them, and of a single other key, would be too long to be mended. For
+ * each that the sample has three times there may be MEND_REPEATS; if it has many just twice, these may be all that keys have room for. No
+ * other key is likely to agree with any of them. s_keys [MEND_SAMPLE]. */
 template <typename KEY, uint32_t EACH>
-static __device__ __forceinline__ bool keys_repeat(const struct sort_job &job, const KEY (&images)[EACH], KEY *s_keys) {
-    int nmet = 0; /* keys that have met an equal one, where it had been put */
+static __device__ __forceinline__ uint32_t bits_that_part(const struct sort_job &job, const KEY (&images)[EACH], KEY *s_keys) {
+    unsigned long long *places = (unsigned long long *)s_keys;
+    bool met[EACH]; /* an equal one, where it had been put */
+    int nrepeat = 0, nfrequent = 0;
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) s_keys[k * SORT_HISTOGRAM_THREADS + threadIdx.x] = 0;
     __syncthreads(); /* nothing is there */
 #pragma unroll
-    for (uint32_t k = 0; k < EACH; k++)
-        nmet += __syncthreads_count(atomicExch((unsigned long long *)&s_keys[mend_slot(images[k])], images[k]) == images[k]);
-    return (uint32_t)nmet > min(MEND_REPEATS, (1u << 30) / (uint32_t)job.n);
+    for (uint32_t k = 0; k < EACH; k++) met[k] = atomicExch(&places[mend_slot(images[k])], images[k]) == images[k];
+    __syncthreads(); /* all have met whom they meet */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) s_keys[k * SORT_HISTOGRAM_THREADS + threadIdx.x] = 0;
+    __syncthreads(); /* zeroes before counts */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        const uint64_t before = met[k] ? atomicAdd(&places[mend_slot(images[k])], 1) : MEND_SAMPLE;
+        nrepeat += __syncthreads_count(before == 0);
+        nfrequent += __syncthreads_count(before == 1);
+    }
+    const uint64_t twice = (uint32_t)(nrepeat - nfrequent) > MEND_TWICE / job.n ? job.n / (2 * MEND_MOST) : 0;
+    const uint64_t most = MEND_REPEATS * (uint64_t)nfrequent + twice; /* frequent keys */
+    return most ? 64 - (uint32_t)__clzll((long long)(2 * most * job.n - 1)) : 0;
 }
 
 /* live: a bit for each pass in which keys differ. Returns those that are worth while: the highest, as few as tell all keys of the sample
@@ -65,7 +83,7 @@ static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_jo
     KEY images[EACH];
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) images[k] = __ldcg(&job.header->values.key[k * SORT_HISTOGRAM_THREADS + threadIdx.x]);
-    const uint32_t least_bits = keys_repeat(job, images, s_keys) ? 2 * (32 - (uint32_t)__clz((int)(job.n - 1))) - 6 : 0;
+    const uint32_t least_bits = bits_that_part(job, images, s_keys);
     for (int left_out = __popc(live) - MEND_LEAST_PASSES; left_out >= MEND_LEAST_SAVED; left_out--) {
         uint32_t kept = live;
         for (int i = 0; i < left_out; i++) kept &= kept - 1;
@@ -129,20 +147,53 @@ template <typename KEY> struct mend_desk {
     }
 };
 
+/* Brings the keys of marked runs to their places. */
+template <typename KEY>
+static __device__ __forceinline__ void mend_keys(const struct mend_desk<KEY> &s, KEY *keys, uint32_t all,
+                                                 const struct key_order<KEY> &order) {
+    for (uint32_t i = threadIdx.x; i < all; i += SORT_THREADS) {
+        if (!(s.marked[i / 32] >> i % 32 & 1)) continue;
+        keys[s.place_of(i, s.first_of_run(i), s.last_of_run(i))] = order.key_of_image(s.images[i]);
+    }
+}
+
+/* The same with values, ROWS a thread at most. All threads call it. */
+template <int ROWS, typename KEY, typename WORD>
+static __device__ __forceinline__ void mend_pairs(const struct mend_desk<KEY> &s, KEY *keys, WORD *values, uint32_t all,
+                                                  const struct key_order<KEY> &order) {
+    struct packed_ranks<ROWS> places;
+    WORD moved[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t i = row * SORT_THREADS + threadIdx.x;
+        uint32_t place = i;
+        if (i < all && s.marked[i / 32] >> i % 32 & 1) place = s.place_of(i, s.first_of_run(i), s.last_of_run(i));
+        places.set(row, place);
+        if (place != i) moved[row] = values[i];
+    }
+    __syncthreads(); /* all values have been read */
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t i = row * SORT_THREADS + threadIdx.x, place = places.get(row);
+        if (place == i) continue;
+        keys[place] = order.key_of_image(s.images[i]);
+        values[place] = moved[row];
+    }
+}
+
 /* A tile whose keys, and values, lie where they are wanted, but for runs that are out of order. low: bits that tell no runs apart. Dynamic
- * shared memory as for a tile. */
+ * shared memory: mend_nbytes(). */
 template <typename KEY, int VALUE_NBYTES>
 static __device__ __forceinline__ void mend_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile, uint32_t low,
                                                  unsigned char *s_memory) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
     static_assert(MEND_MOST == SORT_THREADS, "a row of keys that follow");
-    constexpr int ROWS = sort_rows(sizeof(KEY), VALUE_NBYTES) + 1, LOADS = 4;
+    constexpr int LOADS = 4;
     const uint32_t most = job.rows * SORT_THREADS + MEND_MOST; /* that there can be, with those that follow */
     uint32_t *words = (uint32_t *)((KEY *)s_memory + most);
     const struct mend_desk<KEY> s = { (KEY *)s_memory, words, words + most / 32, words + most / 16 };
     const struct key_order<KEY> order(job);
     KEY *keys = tile.keys_dst + tile.first;
-    WORD *values = (WORD *)tile.values_dst + tile.first;
     const uint32_t count = tile.count, all = (uint32_t)min((uint64_t)(count + MEND_MOST), job.n - tile.first);
     const bool ends = tile.first + all == job.n;
 #pragma unroll 1
@@ -175,24 +226,10 @@ static __device__ __forceinline__ void mend_tile(const struct sort_job &job, con
             s.mark(first, last);
     }
     __syncthreads(); /* all marks */
-    struct packed_ranks<ROWS> places;
-    WORD moved[ROWS];
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        const uint32_t i = row * SORT_THREADS + threadIdx.x;
-        uint32_t place = i;
-        if (i < all && s.marked[i / 32] >> i % 32 & 1) place = s.place_of(i, s.first_of_run(i), s.last_of_run(i));
-        places.set(row, place);
-        if (place != i) moved[row] = values[i];
-    }
-    __syncthreads(); /* all values have been read */
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        const uint32_t i = row * SORT_THREADS + threadIdx.x, place = places.get(row);
-        if (place == i) continue;
-        keys[place] = order.key_of_image(s.images[i]);
-        values[place] = moved[row];
-    }
+    if constexpr (VALUE_NBYTES == 0)
+        mend_keys(s, keys, all, order);
+    else
+        mend_pairs<sort_rows(sizeof(KEY), VALUE_NBYTES) + 1>(s, keys, (WORD *)tile.values_dst + tile.first, all, order);
 }
 
 #endif

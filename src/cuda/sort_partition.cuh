@@ -202,7 +202,7 @@ template <typename KEY> struct tile_of_partition {
 };
 
 /* Moves a tile's items to dst. All threads call it. s_memory: room for a tile. */
-template <typename KEY, typename ITEM, bool SECOND, bool SKEWED, int ROWS, typename DIGITS, uint32_t NDIGITS>
+template <typename KEY, typename ITEM, bool SECOND, int ROWS, typename DIGITS, uint32_t NDIGITS>
 static __device__ __forceinline__ void partition_tile(const struct split_job &job, const struct tile_of_partition<KEY> &tile,
                                                       const DIGITS &digits, const struct key_order<KEY> &order, ITEM *dst,
                                                       unsigned char *s_memory, struct digit_partition<NDIGITS> &s_partition) {
@@ -223,7 +223,7 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
     for (int row = 0; row < ROWS; row++)
         images[row] =
             SECOND ? (ITEM)keys[row] : make_item<ITEM>(order.image(keys[row]), tile.first + start + row * 32, job.bits.index_shift);
-    count_warp<SKEWED, false>(ranks, images, items, s.counts, digits);
+    count_warp<false, false>(ranks, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
 
     reserve_digits<SPLIT_THREADS>(s, tile.cursors, digits.mask + 1, [](uint32_t) { return 0u; });
@@ -246,13 +246,14 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     __shared__ struct digit_table<DIGITS> s_table;
     __shared__ struct digit_partition<SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS> s_partition;
     wait_for_predecessor();
-    if (job.header->too_big != ALL_FIT && job.header->too_big != SOME_TOO_BIG) return;
+    if (job.header->too_big != ALL_FIT) return;
 
     const bool two = job.coarse_bits > 0, coarse_digit = two && !SECOND;
+    const uint32_t left_out = job.header->put_together, fine_bits = job.fine_bits - left_out;
     load_entries(s_table, job);
     if (DIGITS::BY_CELLS) __syncthreads(); /* the table */
     const DIGITS digits =
-        cut_number<DIGITS, ITEM>(job, coarse_digit ? job.fine_bits : 0, coarse_digit ? job.coarse_bits : job.fine_bits, s_table.entries);
+        cut_number<DIGITS, ITEM>(job, coarse_digit ? job.fine_bits : left_out, coarse_digit ? job.coarse_bits : fine_bits, s_table.entries);
     const uint32_t tile_items = SECOND ? job.tile_items : job.first_items;
     const uint32_t ntiles = SECOND ? job.header->coarse_tile[1u << job.coarse_bits] : (job.n + tile_items - 1) / tile_items;
     for (uint32_t number = blockIdx.x; number < ntiles; number += gridDim.x) {
@@ -261,11 +262,11 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
             const uint32_t coarse = coarse_of_tile(job, number);
             first = job.start[coarse << job.fine_bits] + (number - job.header->coarse_tile[coarse]) * tile_items;
             end = job.start[(coarse + 1) << job.fine_bits];
-            cursors = job.cursor + (coarse << job.fine_bits);
+            cursors = job.cursor + (coarse << fine_bits);
         }
         const KEY *src = (SECOND ? (const KEY *)job.tmp : (const KEY *)job.in) + first;
         const struct tile_of_partition<KEY> tile = { src, first, min(end - first, tile_items), tile_items / SPLIT_THREADS, cursors };
-        partition_tile<KEY, ITEM, SECOND, false, partition_shape<ITEM, !SECOND>::ROWS>(
+        partition_tile<KEY, ITEM, SECOND, partition_shape<ITEM, !SECOND>::ROWS>(
             job, tile, digits, key_order<KEY>(job), (ITEM *)(SECOND ? job.second : job.tmp), s_memory, s_partition);
         __syncthreads(); /* nobody needs the tile any more */
     }

@@ -8,7 +8,7 @@
  * Keys alone that have been counted by value are not moved, but written anew (sort_few.cuh); others are sorted by the ranks of their values
  * (sort_ranked_values.cuh).
  *
- * Pairs of 64-bit keys may be sorted by their highest digits only (sort_mend.cuh). Then they are mended by a second launch, in which the
+ * Keys of 64 bits may be sorted by their highest digits only (sort_mend.cuh). Then they are mended by a second launch, in which the
  * passes by all digits are queued behind, and most often not done.
  *
  * The counts of a look-back have 30 bits, so more keys than fit are taken in portions, each with a look-back of its own.
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             return;
         }
     }
-    if constexpr (VALUE_NBYTES == 0) {
+    if constexpr (VALUE_NBYTES == 0 && !MENDS) {
         __shared__ struct bit_gaps s_gaps;
         const bool closed = job.seen && job.header->gaps.ndigits;
         if (closed) {

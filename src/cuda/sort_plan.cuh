@@ -55,12 +55,6 @@ template <typename KEY, typename ITEM> static bool plan_split(struct sort_call *
     if (fused_only || (!cells && !slots && !choose_bits<ITEM>(split, n))) return false;
     if (slots || split->slots.float_items) place_slots<ITEM>(split, call->scratch + call->layout.slots);
 
-    if (alone && n >= SPLIT_TWO_MIN) {
-        split->deep = deep_lists_at(&call->layout.deep, call->scratch, split);
-        split->levels_first = n >= levels_first_min(sizeof(KEY));
-        call->counts_passes = false; /* it is not known before they are counted whether keys are left to these */
-    }
-
     add_step(call, STEP_CLEAR);
     if (alone && floats && plan_value_slots<KEY>(call)) add_step(call, STEP_VALUE_SLOTS);
     if (slots) add_step(call, STEP_SLOTS);

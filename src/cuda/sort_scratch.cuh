@@ -65,19 +65,13 @@ static bool is_in_place(const struct sort_args *args, bool gathered) {
 
 /* ---- scratch ----------------------------------------------------------------------------------------------------------------- */
 
-/* What sort_deep.cuh says can be needed. */
-struct deep_scratch {
-    uint64_t segments[2], counts[2], to_count[2], to_move, buckets;
-};
-
 /* The parts, in this order; sizes in bytes. */
 struct sort_scratch {
     uint64_t state_rows;                                                 /* of each of the two arrays of tile states */
     uint64_t header, split, cursor, value_size, start, bound, cell_slot; /* struct split_job says what for */
     uint64_t states[2], keys[2], values, indices;
-    struct deep_scratch deep; /* where the states are, since no sort needs both */
-    uint64_t slots;           /* the same, and where the keys are */
-    uint64_t total;           /* UINT64_MAX if it does not fit */
+    uint64_t slots; /* where the states and the keys are, since no sort needs both */
+    uint64_t total; /* UINT64_MAX if it does not fit */
 };
 
 /* Takes count * nbytes, rounded up to 256; returns where. */
@@ -137,22 +131,6 @@ static uint64_t room_of_slots(uint64_t n, size_t item_nbytes, bool pairs) {
     return n + more - (headers + 255) / item_nbytes;
 }
 
-/* A level has fewer than n / bucket_max segments, each with up to one task more than its keys fill. Of the buckets of a level, 2 n /
- * (bucket_max / 2) have a stretch of their own or are more than half full, and each segment may add one; the first, 2^DEEP_BITS. */
-static struct deep_scratch layout_deep(uint64_t *total, uint64_t all, size_t key_nbytes) {
-    struct deep_scratch s = {};
-    const uint64_t n = min_u64(all, SPLIT_MAX), nsegments = n / SPLIT_BUCKET + 1;
-    const uint64_t tile = (uint64_t)SPLIT_THREADS * (key_nbytes == 8 ? SPLIT_ROWS_WIDE : SPLIT_ROWS_NARROW);
-    const uint64_t ntasks = n / (tile * SPLIT_CHUNK_TILES) + 1 + nsegments;
-    const uint64_t nbuckets = 5 * key_nbytes * nsegments + (2 << DEEP_BITS);
-    for (int i = 0; i < 2; i++) s.segments[i] = take(total, nsegments, sizeof(struct deep_segment));
-    for (int i = 0; i < 2; i++) s.counts[i] = take(total, nsegments, SORT_DIGITS * sizeof(uint32_t));
-    for (int i = 0; i < 2; i++) s.to_count[i] = take(total, ntasks, sizeof(struct deep_task));
-    s.to_move = take(total, ntasks, sizeof(struct deep_task));
-    s.buckets = take(total, nbuckets, sizeof(struct deep_bucket));
-    return s;
-}
-
 /* Does onesweep look at one array of states only? Keys of one byte have one digit. States take much beside them: so if there is more than
  * one portion, it is half as large. */
 static bool is_one_round(uint64_t n, size_t key_nbytes) { return key_nbytes == 1 && n <= SORT_PORTION_ITEMS; }
@@ -179,9 +157,6 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     const uint64_t more_rows = alone ? 0 : SORT_DIGITS;
     for (int i = 0; i < (is_one_round(n, key_nbytes) ? 1 : 2); i++)
         s.states[i] = take(&s.total, s.state_rows + more_rows, SORT_DIGITS * sizeof(uint32_t));
-    uint64_t deep_total = s.states[0];
-    if (alone && key_nbytes >= 4 && n >= SPLIT_TWO_MIN) s.deep = layout_deep(&deep_total, n, key_nbytes);
-    if (deep_total > s.total) s.total = deep_total;
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
     const bool indexed = argsort && key_nbytes == 4;
     const uint64_t in_slots = min_u64(n, SPLIT_MAX), item_nbytes = indexed ? 2 * key_nbytes : key_nbytes;
@@ -198,22 +173,6 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     s.indices = take(&s.total, gathered ? n : 0, word);
     if (pairs_total > s.total) s.total = pairs_total;
     return s;
-}
-
-/* Where in the scratch the lists of what is split further are. */
-static struct deep_lists deep_lists_at(const struct deep_scratch *layout, char *base, const struct split_job *split) {
-    struct deep_lists lists = {};
-    lists.control = &split->header->deep;
-    for (int i = 0; i < 2; i++) {
-        lists.segments[i] = (struct deep_segment *)(base + layout->segments[i]);
-        lists.counts[i] = (uint32_t *)(base + layout->counts[i]);
-        lists.to_count[i] = (struct deep_task *)(base + layout->to_count[i]);
-    }
-    lists.to_move = (struct deep_task *)(base + layout->to_move);
-    lists.buckets = (struct deep_bucket *)(base + layout->buckets);
-    lists.bucket_max = split->bucket_max;
-    lists.chunk_items = split->tile_items * SPLIT_CHUNK_TILES;
-    return lists;
 }
 
 #endif

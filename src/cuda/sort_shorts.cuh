@@ -321,7 +321,7 @@ static __global__ void __launch_bounds__(SHORTS_THREADS, 1) sort_shorts(const __
         if (is_dense(end - begin, values))
             scan_stretch(job, order, starts, begin, end, values, (uint16_t *)s_counts, s_sums);
         else
-            fill_stretch<SHORTS_THREADS>(job.out, begin, end, starts, values, key_of_digit<uint16_t>{order, 0, 0});
+            fill_stretch<SHORTS_THREADS>(job.out, begin, end, starts, values, key_of_value<uint16_t>{order});
     }
 }
 

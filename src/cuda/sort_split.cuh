@@ -11,11 +11,11 @@
  * (sort_slots.cuh), of floats (sort_value_slots.cuh, sort_cell_slots.cuh), and of other floats and skewed keys of 64 bits
  * (sort_sample_slots.cuh).
  *
- * A bucket too big for a CTA is seen in step 1, before anything has moved. Of many keys alone it is split further before step 3, digit by
- * digit (sort_levels.cuh): 64-bit keys unless that takes many levels, 32-bit ones if the buckets too big are few. Else all is left to the
- * stable passes (sort_pass.cuh) that are queued behind: then the kernels of steps 2 and 3 return at once; otherwise it is the passes that
- * do. So are keys of few values, since these are only counted there (sort_few.cuh). An argsort is left to them, too, if keys repeat,
- * which shows in how uneven the buckets are: equal keys fill bins with items that only their indices tell apart.
+ * A bucket too big for a CTA is seen in step 1, before anything has moved. Then all is left to the stable passes (sort_pass.cuh) that are
+ * queued behind, and the kernels of steps 2 and 3 return at once; otherwise it is the passes that do. So are keys of few values, since
+ * these are only counted there (sort_few.cuh). An argsort is left to them, too, if keys repeat, which shows in how uneven the buckets are:
+ * equal keys fill bins with items that only their indices tell apart. Behind slots, keys alone are counted in twice as many buckets as they
+ * would need if they did not repeat; if then two neighbours fit a CTA together, wherever they are, each two are one bucket.
  *
  * What is moved are *items*, made by the first partition and undone by step 3 (sort_item.cuh): keys as their images (sort_job.cuh); or, for
  * an argsort of 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting
@@ -56,14 +56,11 @@ template <typename KEY, typename DIGITS> struct bucket_counts {
 /* Four neighbouring counters at once. */
 static __device__ __forceinline__ uint32_t sum4(uint4 v) { return v.x + v.y + v.z + v.w; }
 static __device__ __forceinline__ uint32_t max4(uint4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
-static __device__ __forceinline__ uint32_t big4(uint4 v, uint32_t most) {
-    return (v.x > most ? v.x : 0) + (v.y > most ? v.y : 0) + (v.z > most ? v.z : 0) + (v.w > most ? v.w : 0);
-}
 
 /* What the sizes of the buckets tell of the keys. */
 struct bucket_news {
-    uint32_t nbig;    /* keys in buckets too big */
-    uint32_t nuneven; /* of nbuckets / 2 pairs of neighbours: how many differ by more than chance */
+    bool too_big, two_too_big; /* one is; two that may be put together are together */
+    uint32_t nuneven;          /* of nbuckets / 2 pairs of neighbours: how many differ by more than chance */
 };
 
 /* Are two neighbours two standard deviations apart? One pair in 22 is, if keys are drawn one by one, and nearly none if they are in steps.
@@ -81,14 +78,16 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
     const uint32_t steps = (nbuckets / 128 + nwarps - 1) / nwarps; /* of 128 counters */
     const uint32_t begin = min(warp * steps * 128, nbuckets), end = min(begin + steps * 128, nbuckets);
     const uint32_t mean = job.n / nbuckets;
-    uint32_t sum = 0, nbig = 0, nuneven = 0;
+    uint32_t sum = 0, most = 0, most_of_two = 0, nuneven = 0;
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
         const uint4 counts = __ldcg((const uint4 *)&job.cursor[i]); /* from L2, where the other CTAs' atomics took place */
         sum += sum4(counts);
-        nbig += big4(counts, job.bucket_max);
+        most = max(most, max4(counts));
+        most_of_two = max(most_of_two, max(counts.x + counts.y, counts.z + counts.w));
         nuneven += uneven2(counts.x, counts.y, mean) + uneven2(counts.z, counts.w, mean);
     }
-    if (nbig) atomicAdd(&news.nbig, nbig);
+    if (most > job.bucket_max) news.too_big = true;
+    if (most_of_two > job.bucket_max) news.two_too_big = true;
     if (nuneven) atomicAdd(&news.nuneven, nuneven);
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
@@ -120,24 +119,10 @@ static __device__ void plan_coarse(const struct split_job &job, uint32_t *s_sums
     if (coarse <= ncoarse) job.header->coarse_tile[coarse] = before;
 }
 
-/* What is to be split further: of a finished histogram the buckets that are too big, else everything there is. */
-static __device__ void plan_deep(const struct split_job &job, uint32_t nbuckets, bool none, struct deep_desk &s) {
-    const struct deep_children of = {0, job.coarse_bits + job.fine_bits, (uint32_t)(job.coarse_bits ? BUFFER_OUT : BUFFER_TMP), 0};
-    start_deep_desk(s);
-    if (none) {
-        if (threadIdx.x == 0) add_segment(job.deep, {0, job.n, 0, BUFFER_IN}, 0, s);
-    } else {
-        for (uint32_t first = 0; first < nbuckets; first += DEEP_CHILDREN) {
-            const uint32_t n = min(nbuckets - first, (uint32_t)DEEP_CHILDREN);
-            for (uint32_t i = threadIdx.x; i <= n; i += blockDim.x) s.start[i] = job.start[first + i];
-            __syncthreads(); /* the starts */
-            plan_children(job.deep, of, first, n, s);
-            write_tasks(job.deep, 0, s);
-        }
-    }
-    __syncthreads(); /* the segment is known to all */
-    write_tasks(job.deep, 0, s);
-    if (threadIdx.x == 0) job.header->deep.phase_end[0] = job.header->deep.ncounts[0];
+/* Two neighbouring buckets are one. */
+static __device__ __forceinline__ void put_together(const struct split_job &job, uint32_t nbuckets) {
+    for (uint32_t i = threadIdx.x; i < nbuckets; i += blockDim.x) job.cursor[i] = job.start[2 * i];
+    if (threadIdx.x == 0) job.header->put_together = 1;
 }
 
 /* Must some bucket be too big? How many pairs of sampled keys share a bucket? All CTAs agree. The counters are zero, and will be again. All
@@ -154,37 +139,6 @@ static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &
     return *s_npairs >= job.sample_limit;
 }
 
-/* Would splitting by a digit after the other take many levels? Then half of the sampled keys agree with one of 32 others in the first bits
- * that vary, but are not the same. All threads call it. */
-template <typename KEY> static __device__ __forceinline__ bool is_alike_far_down(const struct split_job &job, KEY *s_keys) {
-    const KEY key = sampled_key((const KEY *)job.in, job.n);
-    if (threadIdx.x % 32 == 0) s_keys[threadIdx.x / 32] = key;
-    __syncthreads(); /* all 32 */
-    KEY varying = 1;
-    for (uint32_t i = 1; i < SPLIT_HISTOGRAM_THREADS / 32; i++) varying |= s_keys[i] ^ s_keys[0];
-    const int last = 64 - __clzll((long long)varying) - SPLIT_FAR_BITS;
-    bool alike = false;
-    for (uint32_t i = 0; i < SPLIT_HISTOGRAM_THREADS / 32; i++) {
-        const KEY differs = key ^ s_keys[i];
-        alike = alike || (differs != 0 && differs >> max(last, 0) == 0);
-    }
-    return __syncthreads_count(alike) >= SPLIT_HISTOGRAM_THREADS / 2;
-}
-
-/* none: no bucket is to be moved to; else there is news of them. few: there are few values. gaps: the passes leave bits out. All threads
- * call it. */
-template <typename KEY>
-static __device__ __forceinline__ enum split_fit judge_fit(const struct split_job &job, bool none, bool few, bool gaps,
-                                                           struct bucket_news news, KEY *s_keys) {
-    const uint32_t nbig = news.nbig;
-    if (!none && nbig == 0) return news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
-    none = none || job.cell_keys;
-    if (few) return PERHAPS_FEW;
-    if (!job.deep.buckets || (!job.levels_first && (none || nbig > job.n / SPLIT_BIG_PART))) return NOT_SPLIT;
-    if (none && (gaps || is_alike_far_down(job, s_keys))) return NOT_SPLIT; /* passes are quicker */
-    return none ? ALL_TOO_BIG : SOME_TOO_BIG;
-}
-
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
 /* passes: whose digits are counted at once if the sample leaves keys to them; without a header: not here. Dynamic shared memory: counters
@@ -196,8 +150,6 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     __shared__ uint32_t s_sums[32], s_stop, s_npairs;
     __shared__ uint64_t s_seen[32];
     __shared__ struct bucket_news s_news;
-    __shared__ KEY s_keys[SPLIT_HISTOGRAM_THREADS / 32];
-    __shared__ struct deep_desk s_desk;
     __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
     if (is_by_value(job) || (job.slots.area && job.header->slots_full == SLOTS_OPEN)) {
@@ -212,7 +164,10 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
             job.states[partition][i] = 0;
         }
     }
-    if (threadIdx.x == 0) s_stop = s_npairs = s_news.nbig = s_news.nuneven = 0;
+    if (threadIdx.x == 0) {
+        s_stop = s_npairs = 0;
+        s_news = {};
+    }
     __syncthreads(); /* zeroes before counts */
     const struct bucket_counts<KEY, DIGITS> counts = {
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
@@ -243,16 +198,15 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
         if (low | high) atomicAdd((unsigned long long *)&job.cursor[2 * i], (uint64_t)high << 32 | low); /* both at once */
     }
     if (!is_done_last(&job.header->ctas_done)) return;
-    const bool none = __ldcg(&job.header->too_big) == NOT_SPLIT;
-    if (!none) {
+    enum split_fit fit = few ? PERHAPS_FEW : NOT_SPLIT;
+    if (__ldcg(&job.header->too_big) != NOT_SPLIT) {
         scan_buckets(job, nbuckets, s_sums, s_news);
-        __syncthreads(); /* all starts; s_sums may be used again */
+        __syncthreads(); /* all starts, and all news; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);
+        if (!s_news.too_big) fit = s_news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     }
-    __syncthreads(); /* all is planned */
-    const enum split_fit fit = judge_fit(job, none, few, gaps, s_news, s_keys);
     if (threadIdx.x == 0) job.header->too_big = fit;
-    if (fit == SOME_TOO_BIG || fit == ALL_TOO_BIG) plan_deep(job, nbuckets, fit == ALL_TOO_BIG, s_desk);
+    if (fit == ALL_FIT && job.may_be_two && !s_news.two_too_big) put_together(job, nbuckets / 2);
 }
 
 #endif

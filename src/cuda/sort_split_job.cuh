@@ -3,7 +3,6 @@
 #ifndef UPSWEEP_CUDA_SORT_SPLIT_JOB_CUH
 #define UPSWEEP_CUDA_SORT_SPLIT_JOB_CUH
 
-#include "sort_deep.cuh"
 #include "sort_digits.cuh"
 
 /* Device memory: the buckets that sort_fused_sample.cuh or sort_fused_splitters.cuh has made; 0: they have made none. */
@@ -20,8 +19,8 @@ struct split_header {
     uint32_t ctas_done;
     uint32_t ticket[2];                               /* next tile of the stable partitions */
     uint32_t too_big;                                 /* enum split_fit */
+    uint32_t put_together;                            /* 1: two buckets are one, as the histogram has it; else 0 */
     uint32_t nleft;                                   /* buckets for stable passes */
-    struct deep_control deep;                         /* of what is split further */
     struct cell_counts cell_counts;                   /* of floats */
     __align__(8) struct seen_bits seen;               /* of keys left to the passes */
     uint32_t slots_full;                              /* enum slots_state */
@@ -47,7 +46,7 @@ struct slots_plan {
     uint32_t items;                  /* of a slot; of floats: as the plan has it (sort_cells.cuh) */
     uint32_t float_items;            /* of all slots of floats, and what is aside, together, at most */
     uint32_t sample_items;           /* of all slots by a sample, at most; 0: that is not tried */
-    uint32_t coarse_bits, fine_bits; /* as many together as the split's */
+    uint32_t coarse_bits, fine_bits; /* of integers alone one fewer than the split's, else as many together */
     uint32_t coarse_items;           /* of a coarse bucket, in the output, */
     uint32_t aside_items;            /* and beside it */
     uint32_t coarse_tiles;           /* of a coarse bucket, at most */
@@ -57,6 +56,9 @@ struct slots_plan {
     void *area;                      /* NULL: there are none */
     void *aside;
     uint32_t *size; /* of each bucket; zeroed before */
+
+    /* Slots of integers. */
+    __host__ __device__ uint32_t number_bits() const { return coarse_bits + fine_bits; }
 };
 
 /* How an item is made of a key and its index (sort_item.cuh). */
@@ -83,6 +85,7 @@ struct split_job {
     uint32_t fine_bits;        /* of the last partition */
     uint32_t bucket_max;       /* keys that fit a CTA */
     uint32_t nnumbers;         /* of buckets, at most */
+    bool may_be_two;           /* there are twice as many as needed for keys that do not repeat */
     uint32_t nsms;             /* multiprocessors */
     uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
     uint32_t value_keys;       /* the same by value; 0: it is not */
@@ -96,8 +99,6 @@ struct split_job {
     uint32_t least_saved;      /* passes, if bits that do not vary are left out (sort_gaps.cuh) */
     struct slots_plan slots;   /* the first attempt */
     void *value_area;          /* slots of an attempt before that (sort_value_slots.cuh); NULL: there are none */
-    struct deep_lists deep;    /* what is split further; none if deep.buckets is NULL */
-    bool levels_first;         /* splitting further is quicker than stable passes, unless it takes many levels */
     uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
     uint32_t tile_items;       /* of a tile of any other */
     uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */

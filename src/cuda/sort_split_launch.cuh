@@ -10,7 +10,6 @@
 #include "sort_buckets.cuh"
 #include "sort_cells_launch.cuh"
 #include "sort_fused_cells.cuh"
-#include "sort_levels.cuh"
 #include "sort_sample_slots.cuh"
 #include "sort_scratch.cuh"
 #include "sort_value_slots_launch.cuh"
@@ -28,8 +27,8 @@ static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
 
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t some = (uint32_t)min_u64(job->nnumbers, rounds_of(queue, SHAPE::CTAS_PER_SM));
-    const uint32_t nbuckets = job->value_area ? some : job->nnumbers;
+    const uint32_t nnumbers = job->slots.items ? 1u << job->slots.number_bits() : job->nnumbers;
+    const uint32_t nbuckets = job->value_area ? (uint32_t)min_u64(nnumbers, rounds_of(queue, SHAPE::CTAS_PER_SM)) : nnumbers;
     return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
 }
 
@@ -47,13 +46,6 @@ static cudaError_t launch_partition(const struct split_job *job, const struct cu
     const uint32_t nctas = job->slots.area || job->value_area ? (uint32_t)min_u64(ntiles, rounds_of(queue, SPLIT_CTAS_PER_SM)) : ntiles;
     return launch_next(queue, split_partition<KEY, ITEM, SECOND, DIGITS>, nctas, SPLIT_THREADS, (uint32_t)(tile_items * sizeof(ITEM)),
                        *job);
-}
-
-template <typename KEY> static cudaError_t launch_levels(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t ntiles = (job->n + job->tile_items - 1) / job->tile_items;
-    const uint32_t nctas = (uint32_t)min_u64(ntiles, (uint64_t)queue->nsms * SPLIT_CTAS_PER_SM);
-    const uint32_t tile = (uint32_t)(job->tile_items * sizeof(KEY)), counters = SORT_DIGITS * LEVELS_COPIES * sizeof(uint32_t);
-    return launch_next(queue, split_levels<KEY>, nctas, SPLIT_THREADS, max_u32(tile, counters), *job);
 }
 
 template <typename KEY, typename DIGITS>
@@ -223,8 +215,9 @@ static bool plan_slots(struct split_job *job, uint64_t n, uint64_t room, uint32_
     return enough;
 }
 
-/* Chooses bits and shape for buckets in slots, and the same for what is behind them. Two partitions write to the output first, which must
- * not be the input. */
+/* Chooses bits and shape for buckets in slots, and for what is behind them. That has twice as many buckets, if keys are alone: keys that
+ * repeat, and so fail in slots, have buckets that vary more in size. Two partitions write to the output first, which must not be the
+ * input. */
 template <typename KEY, typename ITEM> static bool choose_slots(struct split_job *job, const struct sort_args *args) {
     typedef split_shapes<ITEM> SHAPES;
     if (args->n * sizeof(ITEM) < SLOTS_MIN_NBYTES || args->n >= SPLIT_MAX) return false;
@@ -236,7 +229,9 @@ template <typename KEY, typename ITEM> static bool choose_slots(struct split_job
         for (int shape = 0; shape < 2; shape++) {
             const uint32_t bits = split_bits(args->n, limits[shape]);
             if (bits > most[i] || !plan_slots(job, args->n, room, SLOTS_DEVIATIONS, i < 2, bits, limits[shape])) continue;
-            set_bits(job, args->n, bits, bits > SPLIT_SINGLE_BITS, limits[shape]);
+            job->may_be_two = sizeof(ITEM) == sizeof(KEY) && bits < SPLIT_MAX_BITS;
+            const uint32_t behind = bits + job->may_be_two;
+            set_bits(job, args->n, behind, behind > SPLIT_SINGLE_BITS, limits[shape]);
             return true;
         }
     }
@@ -302,9 +297,6 @@ static cudaError_t launch_split(const struct split_job *job, const struct sort_j
     cudaError_t error = launch_split_histogram<KEY, DIGITS>(job, passes, queue);
     if (error == cudaSuccess) error = launch_partition<KEY, ITEM, false, DIGITS>(job, queue);
     if (error == cudaSuccess && job->coarse_bits) error = launch_partition<ITEM, ITEM, true, DIGITS>(job, queue);
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        if (error == cudaSuccess && job->deep.buckets) error = launch_levels<KEY>(job, queue);
-    }
     return error;
 }
 

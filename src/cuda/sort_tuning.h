@@ -22,11 +22,14 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
 #define SORT_MIN_ROWS    2
 #define SORT_FULL_ROUNDS 2 /* of tiles, at most: 2^22 pairs of 32 bits take 210 us so, 220 in one and a half rounds */
 
-/* Passes by low digits that need not be (sort_mend.cuh): keys of a sample; keys of which it tells enough; keys of it that may repeat;
- * passes that are left, at least, and left out; keys of a run that agree in what is left, at most. */
+/* Passes by low digits that need not be (sort_mend.cuh): keys alone, of which fewer go to slots by a sample; keys of a sample; keys of
+ * which it tells enough; keys that may occur often for each that it has three times; over the number of keys, keys that it may have just
+ * twice; passes that are left, at least, and left out; keys of a run that agree in what is left, at most. */
+#define MEND_ALONE_MIN    (1u << 24)
 #define MEND_SAMPLE       4096
 #define MEND_SURE         (1u << 25)
-#define MEND_REPEATS      24u
+#define MEND_REPEATS      16u
+#define MEND_TWICE        (1u << 30)
 #define MEND_LEAST_PASSES 4
 #define MEND_LEAST_SAVED  2
 #define MEND_MOST         512
@@ -69,19 +72,13 @@ static constexpr __host__ __device__ uint32_t sort_gather_rows(size_t unit_nbyte
 #define SPLIT_MIN_BITS          7
 #define SPLIT_SINGLE_BITS       10
 #define SPLIT_MAX_BITS          16
-#define SPLIT_TWO_MIN           (1u << 24) /* fewer keys alone are always split by one partition, */
-#define SPLIT_MAX               (1u << 31) /* so many by none; */
+#define SPLIT_TWO_MIN           (1u << 24) /* fewer floats alone are always split by one partition, */
+#define SPLIT_MAX               (1u << 31) /* so many keys by none; */
 #define SPLIT_NUMBERS_MIN       (1u << 12) /* of buckets, for which there is scratch; and the keys of each, beyond, at least; */
 #define SPLIT_MEAN_MIN          2048
 #define STABLE_MEAN_MIN         1024 /* with values or indices */
-#define SPLIT_BUCKET            9216 /* and what CTAs sort at least at once after two */
 #define SPLIT_HISTOGRAM_THREADS 1024
-#define SPLIT_BIG_PART          2 /* if more keys than one in two are in buckets too big, stable passes are quicker than splitting further */
-#define SPLIT_UNEVEN_PART       5  /* if more than one pair in five of neighbours are uneven, stable passes do an argsort quicker */
-#define SPLIT_FAR_BITS          24 /* which three levels of splitting look at */
-
-/* From so many keys on what is skewed is split further unless it takes many levels; of fewer, only if values or buckets too big are few. */
-static constexpr uint64_t levels_first_min(size_t key_nbytes) { return key_nbytes == 8 ? 1u << 26 : UINT64_MAX; }
+#define SPLIT_UNEVEN_PART       5 /* if more than one pair in five of neighbours are uneven, stable passes do an argsort quicker */
 
 /* Cells of floats (sort_cells.cuh): keys that are counted by them, at most. */
 #define CELL_THREADS 1024
@@ -146,7 +143,6 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SPLIT_ROWS_NARROW 24
 #define SPLIT_ROWS_WIDE   16
 #define SPLIT_ROUNDS      8 /* of CTAs as many as run at once, where most often all return at once */
-#define SPLIT_CHUNK_TILES 4 /* that a CTA takes at once where buckets are split further (sort_levels.cuh) */
 
 /* Keys that are moved to slots without being counted first (sort_slots.cuh), from so many bytes of them on, in room for a tenth more at
  * most; the threads of a CTA where there is only one partition, and its bits; keys a thread. */

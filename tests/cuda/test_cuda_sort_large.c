@@ -39,6 +39,32 @@ static void test_mended(void) {
     }
 }
 
+/* The same of keys alone, of which there must be too many for slots by a sample. */
+static void test_mended_alone(void) {
+    static const enum distribution distributions[] = {HOT, NESTS, CROWD, LUMP};
+    static const upsweep_type types[] = {UPSWEEP_U64, UPSWEEP_I64};
+    for (size_t i = 0; i < (quick() ? 4 : 8); i++) {
+        struct sort_case c = {.form = KEYS, .type = types[i / 2 % 2], .n = (9 << 21) + 3 + i, .key_nbytes = 8};
+        c.order.descending = (uint32_t)i % 2;
+        c.keys_in_place = i % 3 == 1;
+        test_case(c, distributions[i % 4]);
+    }
+}
+
+/* Keys alone that repeat, and so do not fit slots: behind these two neighbouring buckets are put together, or not, if a block has no room.
+ */
+static void test_twins(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I32, UPSWEEP_U64};
+    static const uint64_t sizes[] = {(9 << 20) + 1, 1 << 24, (9 << 21) + 3};
+    for (size_t i = 0; i < (quick() ? 3 : 9); i++) {
+        const upsweep_type type = types[(i + i / 3) % 3];
+        struct sort_case c = {.form = KEYS, .type = type, .n = sizes[i % 3], .key_nbytes = elem_size(type)};
+        c.order.descending = (uint32_t)i / 2 % 2;
+        c.keys_in_place = i % 2;
+        test_case(c, TWINS);
+    }
+}
+
 int main(void) {
     upsweep_device device;
     if (begin_sorts(&device)) {
@@ -46,6 +72,8 @@ int main(void) {
         if (!quick()) test_every_distribution(UPSWEEP_I64, (9 << 21) + 3, true);
         test_moved_values();
         test_mended();
+        test_mended_alone();
+        test_twins();
     }
     return end_sorts();
 }
