@@ -33,6 +33,7 @@ extern "C" {
     X(PARTITION_COPY, "partition_copy") \
     X(SORT, "sort")                     \
     X(SORT_PAIRS, "sort_pairs")         \
+    X(ARGSORT, "argsort")               \
     X(UTF8_DECODE, "utf8_decode")       \
     X(UTF8_ENCODE, "utf8_encode")       \
     X(UTF8_VALIDATE, "utf8_validate")   \
@@ -70,11 +71,12 @@ enum method { BY_CLOCK, BY_EVENTS, BY_GRAPH };
 /* What does not apply to a primitive is 0; keep is 100 then. */
 struct point {
     enum primitive primitive;
-    upsweep_type type; /* of elements or keys; values of pairs are u32; text is u8 */
+    upsweep_type type; /* of elements or keys; text is u8 */
     uint64_t n;        /* elements; of text, bytes of UTF-8 */
     uint32_t keep;     /* percent; what does not select has 100 */
     enum distribution distribution;
     uint32_t block_size, nthreads, num_bits; /* 0: the default */
+    uint32_t value_nbytes;                   /* of a value of pairs: 4, 8 or 16; of an index: 4 */
     enum cache cache;
     upsweep_encoding encoding; /* of text, the other side */
     upsweep_on_error mode;
@@ -83,10 +85,11 @@ struct point {
 const char *primitive_name(enum primitive primitive);
 const char *distribution_name(enum distribution distribution);
 size_t point_item_nbytes(const struct point *point);
-bool point_selects(const struct point *point);  /* compact, compact_flags, partition, partition_copy */
-bool point_sorts(const struct point *point);    /* sort, sort_pairs */
-bool point_is_text(const struct point *point);  /* utf8_* */
-bool point_converts(const struct point *point); /* utf8_decode, utf8_encode */
+size_t point_values_nbytes(const struct point *point); /* of all values, or indices; 0: there are none */
+bool point_selects(const struct point *point);         /* compact, compact_flags, partition, partition_copy */
+bool point_sorts(const struct point *point);           /* sort, sort_pairs, argsort */
+bool point_is_text(const struct point *point);         /* utf8_* */
+bool point_converts(const struct point *point);        /* utf8_decode, utf8_encode */
 
 /* Is there such a point? Scripts are for text, sorted keys for sorts; and what stops at the first error is measured on good text. */
 bool point_makes_sense(const struct point *point);
@@ -97,6 +100,7 @@ bool point_makes_sense(const struct point *point);
 #define AXIS_TABLE(X)                                                                                         \
     X(AXIS_PRIMITIVE, "primitive",                                                                            \
       "scan, compact, compact_flags, partition, partition_copy (to two arrays), sort, sort_pairs, "           \
+      "argsort (indices of 32 bits; CUB sorts pairs with indices that lie ready), "                           \
       "utf8_decode, utf8_encode, utf8_validate, utf8_count")                                                  \
     X(AXIS_SOURCE, "source", "ladder: the rungs of the ladder; calls: the library and its peers, closer")     \
     X(AXIS_ALGORITHM, "algorithm", "only these, as upsweep, cub, naive, std::sort")                           \
@@ -114,6 +118,7 @@ bool point_makes_sense(const struct point *point);
     X(AXIS_BLOCK_SIZE, "block-size", "threads of a CUDA block, where one can choose")                         \
     X(AXIS_THREADS, "threads", "CPU threads; 0: as many as there are; 1..0: powers of two up to that")        \
     X(AXIS_NUM_BITS, "num-bits", "bits to sort by; 0: all")                                                   \
+    X(AXIS_VALUE_NBYTES, "value-nbytes", "bytes of a value of pairs: 4, 8, 16")                               \
     X(AXIS_CACHE, "cache", "hot, cold")
 
 #define BENCH_ENUMERATOR(e, ...) e,
@@ -190,7 +195,7 @@ struct data {
     void *in;         /* [nitems] */
     void *out;        /* [out_nbytes]: results are fetched into it */
     uint8_t *flags;   /* [n]: for compact_flags, else NULL */
-    uint32_t *values; /* [n]: 0, 1, 2, ...: for sort_pairs, else NULL */
+    uint32_t *values; /* [n][value_nbytes / 4]: value_word(0, 0), value_word(0, 1), ...; NULL: there are none */
     uint32_t *values_out;
     uint64_t nitems; /* n; for utf8_encode, the code units of the text */
     size_t in_nbytes;
@@ -213,6 +218,9 @@ static inline uint64_t random_mix(uint64_t z) {
     return z ^ z >> 31;
 }
 static inline uint64_t random_at(uint64_t seed, uint64_t i) { return random_mix(seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15)); }
+
+/* A word of value i: the first is i, so that those of 4 bytes are 0, 1, 2, ..., and words of different values make none. */
+static inline uint32_t value_word(uint64_t i, size_t word) { return (uint32_t)i + (uint32_t)word * UINT32_C(0x9E3779B9); }
 
 /* Writes n bytes of UTF-8 in a script, or what is none of it. */
 void text_fill(uint8_t *out, uint64_t n, enum distribution script);

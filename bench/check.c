@@ -2,9 +2,10 @@
  *
  * Scan: a running sum. Selections: the input is walked and each kept element must be the next one of the output. Sorts: each key at least
  * the one before it, and, as a set, the same keys: the sums of a strong 64-bit mix of each element agree (two different sets pass with a
- * chance of 2^-64). Pairs: the same, with the mix of key and value, and values increasing among equal keys, which proves stability as the
- * values are 0, 1, 2, ... Cost: O(n), about as long as making the input. The walk is done in blocks, on all cores: a first one over
- * the input tells each block its sum or its place. */
+ * chance of 2^-64). Pairs: the same, with the mix of key and value, and values increasing among equal keys, which proves stability as they
+ * begin with 0, 1, 2, ... Indices: as many as keys, whose keys, and among equal ones the indices, increase: so none is there twice.
+ * Cost: O(n), about as long as making the input. The walk is done in blocks, on all cores: a first one over the input tells each block its
+ * sum or its place. */
 #include "bench.h"
 
 #include <inttypes.h>
@@ -154,9 +155,16 @@ static bool check_selection(struct checking *c, uint64_t count, char error[256])
 
 /* ---- sorts ------------------------------------------------------------------------------------------------------------------- */
 
-static inline uint64_t print_of(const void *keys, const uint32_t *values, uint64_t i, size_t nbytes) {
-    const uint64_t value = values != NULL ? random_mix(values[i]) : 0;
+static inline uint64_t print_of(const void *keys, const uint32_t *values, uint64_t i, size_t nbytes, size_t nwords) {
+    const uint64_t value = nwords > 0 ? random_mix(values[i * nwords]) : 0;
     return random_mix(load(keys, i, nbytes) * UINT64_C(0x9E3779B97F4A7C15) + value + 1);
+}
+
+/* Is value i one of those that data.c has made? Then its first word tells which. */
+static inline bool is_value(const uint32_t *values, uint64_t i, size_t nwords) {
+    bool is = true;
+    for (size_t word = 1; word < nwords; word++) is = is && values[i * nwords + word] == value_word(values[i * nwords], word);
+    return is;
 }
 
 /* An unsigned number in the order of the keys; when fewer bits are sorted by, those bits. */
@@ -172,22 +180,41 @@ static void check_order(void *arg, uint32_t block, uint64_t first, uint64_t last
     struct checking *c = arg;
     const struct data *d = c->data;
     const struct point *p = c->point;
+    const size_t nwords = p->value_nbytes / sizeof *d->values;
     uint64_t before = first > 0 ? rank_of(load(d->out, first - 1, c->nbytes), p->type, c->nbytes, p->num_bits) : 0;
     uint64_t in_print = 0, out_print = 0;
     for (uint64_t i = first; i < last; i++) {
         const uint64_t rank = rank_of(load(d->out, i, c->nbytes), p->type, c->nbytes, p->num_bits);
-        const bool unstable = i > 0 && rank == before && d->values != NULL && d->values_out[i] <= d->values_out[i - 1];
-        if (rank < before || unstable) note_wrong(c, block, i);
+        const bool unstable = i > 0 && rank == before && nwords > 0 && d->values_out[i * nwords] <= d->values_out[(i - 1) * nwords];
+        if (rank < before || unstable || !is_value(d->values_out, i, nwords)) note_wrong(c, block, i);
         before = rank;
-        in_print += print_of(d->in, d->values, i, c->nbytes);
-        out_print += print_of(d->out, d->values_out, i, c->nbytes);
+        in_print += print_of(d->in, d->values, i, c->nbytes, nwords);
+        out_print += print_of(d->out, d->values_out, i, c->nbytes, nwords);
     }
     c->in_print[block] = in_print;
     c->out_print[block] = out_print;
 }
 
+static inline bool comes_before(const struct checking *c, uint64_t a, uint64_t b) {
+    const struct point *p = c->point;
+    const uint64_t rank_a = rank_of(load(c->data->in, a, c->nbytes), p->type, c->nbytes, p->num_bits);
+    const uint64_t rank_b = rank_of(load(c->data->in, b, c->nbytes), p->type, c->nbytes, p->num_bits);
+    return rank_a < rank_b || (rank_a == rank_b && a < b);
+}
+
+static void check_indices(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    struct checking *c = arg;
+    const uint32_t *indices = c->data->values_out;
+    const uint64_t n = c->point->n;
+    for (uint64_t i = first; i < last; i++) {
+        const bool in_order = i == 0 || (indices[i - 1] < n && indices[i] < n && comes_before(c, indices[i - 1], indices[i]));
+        if (indices[i] >= n || !in_order) note_wrong(c, block, i);
+    }
+}
+
 static bool check_sorted(struct checking *c, char error[256]) {
     const struct blocks blocks = blocks_of(c->point->n);
+    if (c->point->primitive == ARGSORT) return find_wrong(c, check_indices, error);
     if (!find_wrong(c, check_order, error)) return false;
     if (blocks_sum(&blocks, c->in_print) == blocks_sum(&blocks, c->out_print)) return true;
     snprintf(error, 256, "in order, but not the elements of the input");

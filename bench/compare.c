@@ -53,7 +53,7 @@ static bool same_row(const struct row *a, const struct row *b) {
            strcmp(a->backend, b->backend) == 0 && strcmp(a->type, b->type) == 0 && strcmp(a->distribution, b->distribution) == 0 &&
            strcmp(a->cache, b->cache) == 0 && strcmp(a->mode, b->mode) == 0 && strcmp(a->method, b->method) == 0 &&
            same_number(a->n, b->n) && same_number(a->keep, b->keep) && same_number(a->block_size, b->block_size) &&
-           same_number(a->threads, b->threads) && same_number(a->num_bits, b->num_bits);
+           same_number(a->threads, b->threads) && same_number(a->num_bits, b->num_bits) && same_number(a->value_nbytes, b->value_nbytes);
 }
 
 int old_rows_compare(const struct old_rows *old, const struct row *row, double *ratio) {

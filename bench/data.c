@@ -18,8 +18,9 @@ static const char *const distribution_names[] = {DISTRIBUTION_TABLE(NAME_ROW)};
 const char *primitive_name(enum primitive primitive) { return primitive_names[primitive]; }
 const char *distribution_name(enum distribution distribution) { return distribution_names[distribution]; }
 size_t point_item_nbytes(const struct point *point) { return upsweep_type_nbytes(point->type); }
+size_t point_values_nbytes(const struct point *point) { return (size_t)point->n * point->value_nbytes; }
 
-bool point_sorts(const struct point *point) { return point->primitive == SORT || point->primitive == SORT_PAIRS; }
+bool point_sorts(const struct point *point) { return point->primitive >= SORT && point->primitive <= ARGSORT; }
 bool point_is_text(const struct point *point) { return point->primitive >= UTF8_DECODE; }
 bool point_converts(const struct point *point) { return point->primitive == UTF8_DECODE || point->primitive == UTF8_ENCODE; }
 bool point_selects(const struct point *point) { return point->primitive >= COMPACT && point->primitive <= PARTITION_COPY; }
@@ -45,7 +46,9 @@ double necessary_nbytes(const struct data *data, const struct point *point, uint
     case COMPACT_FLAGS:
         return n + 2 * item * (double)count;
     case SORT_PAIRS:
-        return 2 * (item + sizeof(uint32_t)) * n;
+        return 2 * (item + point->value_nbytes) * n;
+    case ARGSORT:
+        return (item + point->value_nbytes) * n;
     case UTF8_DECODE:
         return (double)data->in_nbytes + (double)(count * upsweep_encoding_nbytes(point->encoding));
     case UTF8_ENCODE:
@@ -122,6 +125,7 @@ static void fill_keys(void *arg, uint32_t block, uint64_t first, uint64_t last) 
     const struct data *data = ((struct filling *)arg)->data;
     const struct point *point = &data->point;
     const uint32_t bits = (uint32_t)(8 * point_item_nbytes(point));
+    const size_t nwords = point->value_nbytes / sizeof *data->values;
     const bool is_float = point->type == UPSWEEP_F32 || point->type == UPSWEEP_F64;
     const double step = (is_float ? 4294967296.0 : bits == 64 ? 9e18 : (double)(UINT64_C(1) << bits)) / (double)point->n;
     (void)block;
@@ -132,7 +136,7 @@ static void fill_keys(void *arg, uint32_t block, uint64_t first, uint64_t last) 
         if (point->distribution == SORTED) key = (uint64_t)(step * (double)i);
         if (point->distribution == REVERSED) key = (uint64_t)(step * (double)(point->n - 1 - i));
         store(data->in, i, point->type, (int64_t)key);
-        if (data->values != NULL) data->values[i] = (uint32_t)i;
+        for (size_t word = 0; word < nwords; word++) data->values[i * nwords + word] = value_word(i, word);
     }
 }
 
@@ -177,9 +181,9 @@ static bool make_elements(struct data *data) {
     data->out = have_room(data, OUT, data->out_nbytes);
     if (data->in == NULL || data->out == NULL) return false;
     if (point->primitive == COMPACT_FLAGS && (data->flags = have_room(data, FLAGS, n)) == NULL) return false;
-    if (point->primitive == SORT_PAIRS) {
-        data->values = have_room(data, VALUES, n * sizeof *data->values);
-        data->values_out = have_room(data, VALUES_OUT, n * sizeof *data->values);
+    if (point->value_nbytes != 0) {
+        data->values = have_room(data, VALUES, point_values_nbytes(point));
+        data->values_out = have_room(data, VALUES_OUT, point_values_nbytes(point));
         if (data->values == NULL || data->values_out == NULL) return false;
     }
     fill_elements(data);
@@ -221,7 +225,7 @@ static bool make_units(struct data *data) {
 /* Do the two points have the same input? */
 static bool same_input(const struct point *a, const struct point *b) {
     return a->primitive == b->primitive && a->type == b->type && a->n == b->n && a->keep == b->keep && a->distribution == b->distribution &&
-           a->encoding == b->encoding;
+           a->encoding == b->encoding && a->value_nbytes == b->value_nbytes;
 }
 
 bool data_make(struct data *data, const struct point *point) {

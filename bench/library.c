@@ -52,8 +52,10 @@ static upsweep_status run_on_elements(struct call *call, upsweep_context *ctx) {
         return upsweep_partition(ctx, call->out, (char *)call->out + call->out_nbytes / 2, call->count, call->in, p->n, p->type, &nonzero);
     case SORT:
         return upsweep_sort(ctx, call->out, call->in, p->n, p->type, &order);
+    case SORT_PAIRS:
+        return upsweep_sort_pairs(ctx, call->out, call->in, call->values_out, call->values, p->n, p->type, p->value_nbytes, &order);
     default:
-        return upsweep_sort_pairs(ctx, call->out, call->in, call->values_out, call->values, p->n, p->type, 4, &order);
+        return upsweep_argsort(ctx, call->values_out, call->in, p->n, p->type, UPSWEEP_U32, &order);
     }
 }
 
@@ -67,12 +69,12 @@ static void library_close(struct call *call) { upsweep_close(call->state); }
 #define ALL_TYPES ((1u << UPSWEEP_TYPE_COUNT) - 1)
 #define LIBRARY_ROW(primitive, backend, params) \
     { "upsweep", primitive, backend, ALL_TYPES, params, false, NULL, library_open, library_run, library_close, NULL }
-#define LIBRARY_ROWS(backend, params)                                                                                                      \
-    LIBRARY_ROW(SCAN, backend, params), LIBRARY_ROW(COMPACT, backend, params), LIBRARY_ROW(COMPACT_FLAGS, backend, params),                \
-        LIBRARY_ROW(PARTITION, backend, params), LIBRARY_ROW(PARTITION_COPY, backend, params),                                             \
-        LIBRARY_ROW(SORT, backend, (params) | LADDER_NUM_BITS), LIBRARY_ROW(SORT_PAIRS, backend, (params) | LADDER_NUM_BITS),              \
-        LIBRARY_ROW(UTF8_DECODE, backend, params), LIBRARY_ROW(UTF8_ENCODE, backend, params), LIBRARY_ROW(UTF8_VALIDATE, backend, params), \
-        LIBRARY_ROW(UTF8_COUNT, backend, params)
+#define LIBRARY_ROWS(backend, params)                                                                                         \
+    LIBRARY_ROW(SCAN, backend, params), LIBRARY_ROW(COMPACT, backend, params), LIBRARY_ROW(COMPACT_FLAGS, backend, params),   \
+        LIBRARY_ROW(PARTITION, backend, params), LIBRARY_ROW(PARTITION_COPY, backend, params),                                \
+        LIBRARY_ROW(SORT, backend, (params) | LADDER_NUM_BITS), LIBRARY_ROW(SORT_PAIRS, backend, (params) | LADDER_NUM_BITS), \
+        LIBRARY_ROW(ARGSORT, backend, (params) | LADDER_NUM_BITS), LIBRARY_ROW(UTF8_DECODE, backend, params),                 \
+        LIBRARY_ROW(UTF8_ENCODE, backend, params), LIBRARY_ROW(UTF8_VALIDATE, backend, params), LIBRARY_ROW(UTF8_COUNT, backend, params)
 
 static const struct subject subjects[] = {
     LIBRARY_ROWS(LADDER_CPU, LADDER_THREADS),

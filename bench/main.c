@@ -50,7 +50,7 @@ static bool wanted(const struct bench *bench, const struct subject *subject, con
 
 /* Elements and results lie here and in the place; some subjects need as much again. */
 static bool fits_memory(const struct point *point) {
-    const double item = point_is_text(point) ? 5.0 : 2.0 * (double)point_item_nbytes(point) + 8.0 * point_sorts(point);
+    const double item = point_is_text(point) ? 5.0 : 2.0 * (double)(point_item_nbytes(point) + point->value_nbytes);
     return 3 * item * (double)point->n < free_memory_nbytes();
 }
 

@@ -107,7 +107,7 @@ static void *load(const struct place *place, const void *src, size_t nbytes, boo
 }
 
 static bool load_arrays(const struct place *place, const struct data *data) {
-    const size_t n = (size_t)data->point.n;
+    const size_t n = (size_t)data->point.n, values_nbytes = point_values_nbytes(&data->point);
     if (arrays.place == place && memcmp(&arrays.point, &data->point, sizeof data->point) == 0) return true;
     release_arrays();
     bool ok = true;
@@ -118,8 +118,8 @@ static bool load_arrays(const struct place *place, const struct data *data) {
     arrays.count = load(place, NULL, sizeof *arrays.count, &ok);
     if (point_is_text(&data->point)) arrays.report = load(place, NULL, sizeof *arrays.report, &ok);
     if (data->flags != NULL) arrays.flags = load(place, data->flags, n, &ok);
-    if (data->values != NULL) arrays.values = load(place, data->values, n * sizeof *data->values, &ok);
-    if (data->values != NULL) arrays.values_out = load(place, NULL, n * sizeof *data->values, &ok);
+    if (data->values != NULL) arrays.values = load(place, data->values, values_nbytes, &ok);
+    if (data->values != NULL) arrays.values_out = load(place, NULL, values_nbytes, &ok);
     if (!ok) release_arrays();
     return ok;
 }
@@ -127,7 +127,8 @@ static bool load_arrays(const struct place *place, const struct data *data) {
 static bool poison_outputs(const struct call *call) {
     const struct place *place = call->place;
     const bool ok = place->poison(call->out, call->out_nbytes) && place->poison(call->count, sizeof *call->count);
-    return ok && (call->report == NULL || place->poison(call->report, sizeof *call->report));
+    return ok && (call->report == NULL || place->poison(call->report, sizeof *call->report)) &&
+           (call->values_out == NULL || place->poison(call->values_out, point_values_nbytes(&call->point)));
 }
 
 /* What a call on text says of its work, as check_result() wants it; and the bytes of out that it has written. */
@@ -145,14 +146,12 @@ static bool fetch_report(const struct call *call, uint64_t *count, size_t *out_n
 
 static bool fetch(const struct call *call, struct data *data, uint64_t *count) {
     const struct place *place = call->place;
-    size_t out_nbytes = call->out_nbytes;
+    size_t out_nbytes = call->point.primitive == ARGSORT ? 0 : call->out_nbytes; /* keys, if any, are a by-product */
     bool ok = place->sync();
     if (ok && call->report != NULL) ok = fetch_report(call, count, &out_nbytes);
     if (ok && point_selects(&call->point)) ok = place->download(count, call->count, sizeof *count);
     ok = ok && place->download(data->out, call->out, out_nbytes);
-    if (ok && call->values_out != NULL)
-        ok = place->download(data->values_out, call->values_out, (size_t)call->point.n * sizeof *data->values_out);
-    return ok;
+    return ok && (call->values_out == NULL || place->download(data->values_out, call->values_out, point_values_nbytes(&call->point)));
 }
 
 /* One run on poisoned outputs, fetched and checked. */

@@ -1,6 +1,7 @@
 /* peers_cub.cu: peers on the GPU: CUB's DeviceScan, DeviceSelect, DevicePartition and DeviceRadixSort, for comparison.
  *
- * CUB gets its temporary memory beforehand, 64-bit sizes as the library has them, and the same stream and arrays. Its partition leaves the
+ * CUB gets its temporary memory beforehand, 64-bit sizes as the library has them, and the same stream and arrays. It has no argsort: it
+ * sorts pairs with 0, 1, 2, ..., which lie ready and are not timed, as a program that sorts often would keep them. Its partition leaves the
  * rejected elements in reverse order, which is less than the library promises. Floats are summed in an order of CUB's own, which may differ
  * from run to run. (Thrust, which is CUB plus an allocation and a synchronisation a call, is among the rungs of the ladder.)
  * Built only where the headers are found. Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016;
@@ -59,11 +60,19 @@ template <class T> static cudaError_t sort(struct call *call, struct temporary *
                                           size_of(call), 0, bits_of(call, sizeof(T)), stream_of(call));
 }
 
-template <class T> static cudaError_t sort_pairs(struct call *call, struct temporary *t) {
-    return cub::DeviceRadixSort::SortPairs(t->d_temp, t->nbytes, static_cast<const T *>(call->in), static_cast<T *>(call->out),
-                                           static_cast<const uint32_t *>(call->values), call->values_out, size_of(call), 0,
-                                           bits_of(call, sizeof(T)), stream_of(call));
+template <class T, class Value> static cudaError_t sort_with(struct call *call, struct temporary *t) {
+    const Value *values = reinterpret_cast<const Value *>(call->values);
+    return cub::DeviceRadixSort::SortPairs(t->d_temp, t->nbytes, static_cast<const T *>(call->in), static_cast<T *>(call->out), values,
+                                           reinterpret_cast<Value *>(call->values_out), size_of(call), 0, bits_of(call, sizeof(T)),
+                                           stream_of(call));
 }
+
+template <class T> static cudaError_t sort_pairs(struct call *call, struct temporary *t) {
+    if (call->point.value_nbytes == 16) return sort_with<T, uint4>(call, t);
+    return call->point.value_nbytes == 8 ? sort_with<T, uint64_t>(call, t) : sort_with<T, uint32_t>(call, t);
+}
+
+template <class T> static cudaError_t argsort(struct call *call, struct temporary *t) { return sort_with<T, uint32_t>(call, t); }
 
 /* ---- which types ------------------------------------------------------------------------------------------------------------- */
 
@@ -87,7 +96,10 @@ typedef cudaError_t queue_function(struct call *call, struct temporary *t);
     X(SORT, sort, UPSWEEP_U64, uint64_t)                  \
     X(SORT, sort, UPSWEEP_F32, float)                     \
     X(SORT_PAIRS, sort_pairs, UPSWEEP_U32, uint32_t)      \
-    X(SORT_PAIRS, sort_pairs, UPSWEEP_U64, uint64_t)
+    X(SORT_PAIRS, sort_pairs, UPSWEEP_U64, uint64_t)      \
+    X(ARGSORT, argsort, UPSWEEP_U32, uint32_t)            \
+    X(ARGSORT, argsort, UPSWEEP_U64, uint64_t)            \
+    X(ARGSORT, argsort, UPSWEEP_F32, float)
 
 static const struct {
     enum primitive primitive;
@@ -145,7 +157,7 @@ const struct subject *cuda_peer_at(size_t index) {
     static struct subject subjects[UTF8_DECODE]; /* one for each primitive before it: CUB has no text */
     if (index >= UTF8_DECODE) return NULL;
     const enum primitive primitive = static_cast<enum primitive>(index);
-    const uint32_t params = primitive == SORT || primitive == SORT_PAIRS ? LADDER_NUM_BITS : 0;
+    const uint32_t params = primitive >= SORT && primitive <= ARGSORT ? LADDER_NUM_BITS : 0;
     /* algorithm, primitive, backend, types, params, reversed_rest, peer, open, run, close, rung */
     subjects[index] = {
         "cub",       primitive, LADDER_CUDA, types_of(primitive), params, primitive == PARTITION || primitive == PARTITION_COPY,

@@ -21,6 +21,7 @@ static const char *const defaults[AXIS_COUNT] = {
     [AXIS_BLOCK_SIZE] = "0",
     [AXIS_THREADS] = "0",
     [AXIS_NUM_BITS] = "0",
+    [AXIS_VALUE_NBYTES] = "4",
     [AXIS_CACHE] = "hot",
 };
 
@@ -95,6 +96,7 @@ static const char *primitive_name_of(uint64_t value) { return primitive_name((en
 static const char *distribution_name_of(uint64_t value) { return distribution_name((enum distribution)value); }
 static const char *type_name_of(uint64_t value) { return upsweep_type_name((upsweep_type)value); }
 static const char *cache_name_of(uint64_t value) { return value == HOT ? "hot" : "cold"; }
+static const char *value_nbytes_name_of(uint64_t value) { return ((const char *[]){"4", "8", "16"})[value]; } /* of 4 << value */
 static const char *encoding_name_of(uint64_t value) { return upsweep_encoding_name((upsweep_encoding)value); }
 static const char *mode_name_of(uint64_t value) { return upsweep_on_error_name((upsweep_on_error)value); }
 
@@ -103,6 +105,7 @@ static bool parse_word(struct values *values, enum axis axis, const char *word) 
     if (axis == AXIS_DISTRIBUTION) return parse_name(values, word, distribution_name_of, DISTRIBUTION_COUNT);
     if (axis == AXIS_TYPE) return parse_name(values, word, type_name_of, UPSWEEP_TYPE_COUNT);
     if (axis == AXIS_CACHE) return parse_name(values, word, cache_name_of, 2);
+    if (axis == AXIS_VALUE_NBYTES) return parse_name(values, word, value_nbytes_name_of, 3);
     if (axis == AXIS_ENCODING) return parse_name(values, word, encoding_name_of, UPSWEEP_ENCODING_COUNT);
     if (axis == AXIS_MODE) return parse_name(values, word, mode_name_of, UPSWEEP_ON_ERROR_COUNT);
     if (!parse_range(values, word)) return false;
@@ -147,8 +150,8 @@ static bool parse_axis(struct values *values, enum axis axis, const char *text, 
 /* ---- the walk ---------------------------------------------------------------------------------------------------------------- */
 
 /* The axes of a point, the slowest first, so that points with the same input are neighbours. */
-static const enum axis order[] = {AXIS_PRIMITIVE, AXIS_TYPE,    AXIS_ENCODING, AXIS_DISTRIBUTION, AXIS_KEEP,      AXIS_SIZE,
-                                  AXIS_CACHE,     AXIS_THREADS, AXIS_NUM_BITS, AXIS_MODE,         AXIS_BLOCK_SIZE};
+static const enum axis order[] = {AXIS_PRIMITIVE, AXIS_TYPE,  AXIS_VALUE_NBYTES, AXIS_ENCODING, AXIS_DISTRIBUTION, AXIS_KEEP,
+                                  AXIS_SIZE,      AXIS_CACHE, AXIS_THREADS,      AXIS_NUM_BITS, AXIS_MODE,         AXIS_BLOCK_SIZE};
 enum { NORDER = sizeof order / sizeof order[0] };
 
 /* Does the axis mean something to the primitive? */
@@ -156,6 +159,7 @@ static bool applies(enum axis axis, const struct point *point) {
     if (axis == AXIS_TYPE) return !point_is_text(point);
     if (axis == AXIS_KEEP) return point_selects(point);
     if (axis == AXIS_NUM_BITS) return point_sorts(point);
+    if (axis == AXIS_VALUE_NBYTES) return point->primitive == SORT_PAIRS;
     return (axis != AXIS_ENCODING && axis != AXIS_MODE) || point_converts(point);
 }
 
@@ -164,6 +168,7 @@ static void set_plain(struct point *point) {
     if (!applies(AXIS_TYPE, point)) point->type = UPSWEEP_U8;
     if (!applies(AXIS_KEEP, point)) point->keep = 100;
     if (!applies(AXIS_NUM_BITS, point)) point->num_bits = 0;
+    if (!applies(AXIS_VALUE_NBYTES, point)) point->value_nbytes = point->primitive == ARGSORT ? sizeof(uint32_t) : 0;
     if (applies(AXIS_MODE, point)) return;
     point->encoding = UPSWEEP_UTF32;
     point->mode = UPSWEEP_REPLACE;
@@ -180,6 +185,7 @@ static void set_axis(struct point *point, enum axis axis, uint64_t value) {
     if (axis == AXIS_MODE) point->mode = (upsweep_on_error)value;
     if (axis == AXIS_THREADS) point->nthreads = (uint32_t)value;
     if (axis == AXIS_NUM_BITS) point->num_bits = (uint32_t)value;
+    if (axis == AXIS_VALUE_NBYTES) point->value_nbytes = 4u << value;
     if (axis == AXIS_BLOCK_SIZE) point->block_size = (uint32_t)value;
 }
 

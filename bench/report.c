@@ -54,6 +54,7 @@ static void fill_point(struct row *row, const struct subject *subject, const str
     row->n = (double)point->n;
     row->keep = where(point_selects(point), point->keep);
     row->block_size = where(params & LADDER_BLOCK_SIZE, point->block_size != 0 ? point->block_size : 256);
+    row->value_nbytes = where(point->primitive == SORT_PAIRS, point->value_nbytes);
     row->num_bits = where(point_sorts(point), point->num_bits != 0 ? point->num_bits : all_bits);
     row->threads = where(on_cpu, !(params & LADDER_THREADS) ? 1 : point->nthreads != 0 ? point->nthreads : hardware_threads());
 }
@@ -224,17 +225,19 @@ static void describe(const struct row *row, char out[32]) {
 }
 
 static void print_row(struct report *report, const struct row *row) {
-    char keep[16] = "", what[32], verdict[48] = "";
+    char keep[16] = "", with[16] = "", type[24], what[32], verdict[48] = "";
     double ratio = 0;
     describe(row, what);
+    if (!isnan(row->value_nbytes)) snprintf(with, sizeof with, "+%.0f", row->value_nbytes);
+    snprintf(type, sizeof type, "%.15s%.7s", row->type, with);
     if (!isnan(row->keep)) snprintf(keep, sizeof keep, "%.0f%%", row->keep);
     const int change = report->old != NULL ? old_rows_compare(report->old, row, &ratio) : 0;
     if (change != 0) snprintf(verdict, sizeof verdict, "  %s: %.2f of the time", change > 0 ? "FASTER" : "SLOWER", ratio);
     report->nfound += ratio > 0;
     report->nfaster += change > 0;
     report->nslower += change < 0;
-    printf("%-22s %-4s %-13s %-7s %12.0f %4s %15s %12.5f %6.1f%% %9.0f %9.1f %7.3f%s\n", row->algorithm, row->backend, row->primitive,
-           row->type, row->n, keep, what, row->ms, 100 * row->spread, 1e-6 * row->items_per_s, row->gb_per_s, row->x_copy, verdict);
+    printf("%-22s %-4s %-13s %-7s %12.0f %4s %15s %12.5f %6.1f%% %9.0f %9.1f %7.3f%s\n", row->algorithm, row->backend, row->primitive, type,
+           row->n, keep, what, row->ms, 100 * row->spread, 1e-6 * row->items_per_s, row->gb_per_s, row->x_copy, verdict);
 }
 
 bool report_row(struct report *report, const struct row *row) {

@@ -9,38 +9,39 @@
 /* X(field, kind): TEXT, COUNT (a whole number) or REAL; a number that does not apply is NaN, and null in JSON.
  * Of text: type is the encoding of the other side, n and items_per_s are of bytes of UTF-8, gb_per_s too (of those written, for encode);
  * of all else, gb_per_s is of the bytes that must be read and written. x_copy is of the latter for all. */
-#define COLUMN_TABLE(X)   \
-    X(group, TEXT)        \
-    X(primitive, TEXT)    \
-    X(algorithm, TEXT)    \
-    X(backend, TEXT)      \
-    X(device, TEXT)       \
-    X(type, TEXT)         \
-    X(op, TEXT)           \
-    X(n, COUNT)           \
-    X(keep, COUNT)        \
-    X(distribution, TEXT) \
-    X(mode, TEXT)         \
-    X(block_size, COUNT)  \
-    X(threads, COUNT)     \
-    X(num_bits, COUNT)    \
-    X(cache, TEXT)        \
-    X(method, TEXT)       \
-    X(samples, COUNT)     \
-    X(ms, REAL)           \
-    X(ms_min, REAL)       \
-    X(ms_max, REAL)       \
-    X(spread, REAL)       \
-    X(map_ms, REAL)       \
-    X(scan_ms, REAL)      \
-    X(scatter_ms, REAL)   \
-    X(items_per_s, REAL)  \
-    X(gb_per_s, REAL)     \
-    X(copy_ms, REAL)      \
-    X(x_copy, REAL)       \
-    X(peer_version, TEXT) \
-    X(version, TEXT)      \
-    X(commit, TEXT)       \
+#define COLUMN_TABLE(X)    \
+    X(group, TEXT)         \
+    X(primitive, TEXT)     \
+    X(algorithm, TEXT)     \
+    X(backend, TEXT)       \
+    X(device, TEXT)        \
+    X(type, TEXT)          \
+    X(value_nbytes, COUNT) \
+    X(op, TEXT)            \
+    X(n, COUNT)            \
+    X(keep, COUNT)         \
+    X(distribution, TEXT)  \
+    X(mode, TEXT)          \
+    X(block_size, COUNT)   \
+    X(threads, COUNT)      \
+    X(num_bits, COUNT)     \
+    X(cache, TEXT)         \
+    X(method, TEXT)        \
+    X(samples, COUNT)      \
+    X(ms, REAL)            \
+    X(ms_min, REAL)        \
+    X(ms_max, REAL)        \
+    X(spread, REAL)        \
+    X(map_ms, REAL)        \
+    X(scan_ms, REAL)       \
+    X(scatter_ms, REAL)    \
+    X(items_per_s, REAL)   \
+    X(gb_per_s, REAL)      \
+    X(copy_ms, REAL)       \
+    X(x_copy, REAL)        \
+    X(peer_version, TEXT)  \
+    X(version, TEXT)       \
+    X(commit, TEXT)        \
     X(date, TEXT)
 
 enum { TEXT_LENGTH = 96 };

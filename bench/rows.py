@@ -10,7 +10,7 @@ import json
 import math
 import re
 
-POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "mode", "num_bits", "cache")
+POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "mode", "num_bits", "value_nbytes", "cache")
 KIND_LINE = re.compile(r"(keys|pairs|argsort) +(\S+) +(.*?) +2\^(\d+) +([\d.]+) +\([\d.]+\) +([\d.]+)")
 CALL_LINE = re.compile(r"([a-z ]+) (\w+): \d+ [\d.]+ [\d.]+ x[\d.]+;")
 
@@ -43,7 +43,7 @@ def read(path):
         if "machine" in row:
             machine.update(row["machine"])
         else:
-            rows.append({"mode": None, **row})
+            rows.append({"mode": None, "value_nbytes": 4 if row["primitive"] == "sort_pairs" else None, **row}) # older runs do not say so
     return machine, rows
 
 

@@ -16,8 +16,8 @@ import sys
 from rows import against_peers, pick, rate, ratio, read_all, share, size, sizes, speed_up, table, time, times_as_fast
 
 PEER_SLACK = 0.02  # a peer is faster if it takes less than this share less time
-CALLS = ("scan-calls", "compact-calls", "sort-calls", "scan-types", "select-kinds", "select-runs", "sort-types", "sort-inputs", "cold", "large",
-         "utf8-scripts", "utf8-size", "utf8-checks")
+CALLS = ("scan-calls", "compact-calls", "sort-calls", "scan-types", "select-kinds", "select-runs", "sort-types", "sort-pairs", "argsort",
+         "sort-inputs", "cold", "large", "utf8-scripts", "utf8-size", "utf8-checks")
 
 
 def by_size(rows, columns):
@@ -44,7 +44,7 @@ def versus(rows, columns):
 
 N = ("n", lambda row: size(row["n"]))
 KEEP = ("kept", lambda row: "" if row["keep"] is None else f"{row['keep']} %")
-TYPE = ("type", lambda row: row["type"])
+TYPE = ("type", lambda row: row["type"] + (f" + {row['value_nbytes']}" if row["value_nbytes"] else ""))
 KIND = ("call", lambda row: row["primitive"])
 INPUT = ("input", lambda row: row["distribution"])
 
@@ -81,7 +81,14 @@ def selects(rows, backend):
 
 
 def sorts(rows, backend):
-    return by_size(pick(rows, group=("sort-types", "sort-inputs"), backend=backend), [KIND, TYPE, INPUT])
+    """Of keys, and of pairs with the least values."""
+    return by_size(pick(rows, group=("sort-types", "sort-pairs", "sort-inputs"), value_nbytes=(None, 4), backend=backend), [KIND, TYPE, INPUT])
+
+
+def stable_sorts(rows, backend):
+    """Of pairs by their values, and of indices."""
+    wanted = pick(rows, group=("sort-types", "sort-pairs", "argsort"), primitive=("sort_pairs", "argsort"), backend=backend)
+    return by_size(wanted, [KIND, TYPE])
 
 
 def cold(rows, backend):
@@ -274,7 +281,7 @@ def losses(rows, backend):
     """Each kind of call and input: at which sizes is a peer faster, and by how much at worst?"""
     groups = {}
     for ours, peer in against_peers(pick(rows, group=CALLS, backend=backend)):
-        key = (ours["primitive"], ours["type"], f"{ours['keep']} %" if ours["keep"] is not None else "", ours["distribution"], ours["cache"])
+        key = (ours["primitive"], TYPE[1](ours), f"{ours['keep']} %" if ours["keep"] is not None else "", ours["distribution"], ours["cache"])
         lost, all_sizes, worst = groups.setdefault(key, ([], [], [1.0, "", 0]))
         all_sizes.append(ours["n"])
         speed = speed_up(ours, peer)
@@ -321,7 +328,7 @@ def makers_of(machine, rows):
     for algorithm in ("upsweep", "simdutf", "iconv"):
         makers[f"text-of-{algorithm}"] = lambda algorithm=algorithm: text_of(rows, algorithm)
     for backend, where in (("cuda", "gpu"), ("cpu", "cpu")):
-        for maker in (scan, scans, compact, selects, sort, sorts, sort_bits, cold, utf8, text_sizes, sweep, summary, losses):
+        for maker in (scan, scans, compact, selects, sort, sorts, stable_sorts, sort_bits, cold, utf8, text_sizes, sweep, summary, losses):
             makers[f"{maker.__name__.replace('_', '-')}-{where}"] = lambda maker=maker, backend=backend: maker(rows, backend)
     return makers
 

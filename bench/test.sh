@@ -36,6 +36,14 @@ for row in lines[1:]:
     assert row["ms_min"] <= row["ms"] <= row["ms_max"] and row["n"] in (1, 77, 1000) and row["backend"] == "cpu", row
 ' "$work/run.jsonl"
 
+expect "pairs with values of each size, and indices" 0 python3 -c '
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])][1:]
+kinds = {(row["primitive"], row["type"], row["value_nbytes"]) for row in rows if row["group"] in ("sort-pairs", "argsort")}
+wanted = {("sort_pairs", key, nbytes) for key in ("u32", "u64") for nbytes in (4, 8, 16)} | {("argsort", key, None) for key in ("u32", "u64", "f32")}
+assert kinds == wanted, kinds ^ wanted
+' "$work/run.jsonl"
+
 # An earlier run that took a quarter of an hour for each call.
 sed 's/"ms": [0-9.e+-]*/"ms": 1000000/; s/"spread": [0-9.e+-]*/"spread": 0/' "$work/run.jsonl" >"$work/slow.jsonl"
 expect "text, in every way" 0 "$bench" --row-seconds 0.0005 --only utf8-scripts,utf8-checks --size 1,2,3,77,50001,200003 --backend cpu \
@@ -66,6 +74,7 @@ expect "compare" 0 "$bench" --row-seconds 0.0005 --size 1000 --backend cpu --onl
 expect "all are faster" 0 grep -q '^[1-9][0-9]* faster, 0 slower' "$work/out"
 
 expect "an axis that will not do" 2 "$bench" --type i31
+expect "values of no such size" 2 "$bench" --value-nbytes 12
 expect "no elements" 2 "$bench" --size 0
 expect "an end before its beginning" 2 "$bench" --size 2^5..2^3
 expect "more than all" 2 "$bench" --keep 101
