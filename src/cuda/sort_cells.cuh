@@ -2,7 +2,7 @@
  *
  *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above; and if they have few
  *               values, that is all, as keys are only counted then
- *     count     up to a million keys by their cells, or four million
+ *     count     up to four million keys by their cells
  *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together; and
  *               there may be slots for them (sort_cell_slots.cuh)
  *
@@ -66,16 +66,16 @@ template <typename KEY>
 static __device__ __forceinline__ void count_cells(const struct split_job &job, const struct float_cells<KEY> &cells, uint32_t part,
                                                    uint32_t *s_counts) {
     const struct key_order<KEY> order(job);
-    const uint32_t nasked = min(job.n, job.cell_sample), nrows = (nasked + CELL_THREADS - 1) / CELL_THREADS;
+    const uint32_t nasked = min(job.n, CELL_SAMPLE), nrows = (nasked + CELL_THREADS - 1) / CELL_THREADS;
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    constexpr uint32_t LOADS = 4, WARPS = CELL_THREADS / 32;
+    constexpr uint32_t LOADS = 8, WARPS = CELL_THREADS / 32;
     for (uint32_t first = part; first < nrows; first += LOADS * gridDim.x) {
         KEY keys[LOADS];
         bool valid[LOADS];
 #pragma unroll
         for (uint32_t k = 0; k < LOADS; k++) {
             const uint64_t row = first + k * gridDim.x, at_row = row * WARPS + warp;
-            const uint64_t at = nasked == job.n ? at_row * 32 : at_row * job.n / (nrows * WARPS) / 32 * 32;
+            const uint64_t at = nasked == job.n ? at_row * 32 : at_row * job.n / (CELL_SAMPLE / 32) / 32 * 32;
             valid[k] = row < nrows && at + lane < job.n;
             keys[k] = valid[k] ? ((const KEY *)job.in)[at + lane] : (KEY)0;
         }
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void count_cells(const struct split_job &job, 
 
 /* The keys that a cell must be expected to have, of a sample: six standard deviations more than its part of it. */
 static __device__ __forceinline__ float expected_of_sample(uint32_t count, const struct split_job &job) {
-    return ((float)count + 6 * sqrtf((float)count) + 4) * ((float)job.n / (float)job.cell_sample);
+    return ((float)count + 6 * sqrtf((float)count) + 4) * ((float)job.n / (float)CELL_SAMPLE);
 }
 
 /* How many more keys of a sample a cell would have if it were as dense everywhere as where it is densest: halfway to its neighbours. But a
@@ -106,8 +106,8 @@ static __device__ __forceinline__ float excess_keys(const uint32_t *s_counts, co
 /* The same if it is counted in full, or were so dense. All threads have counted. */
 static __device__ __forceinline__ uint32_t expected_keys(const uint32_t *s_counts, const struct split_job &job) {
     const uint32_t count = s_counts[threadIdx.x];
-    if (job.n <= job.cell_sample) return count;
-    return (uint32_t)(expected_of_sample(count, job) + excess_keys(s_counts, job) * ((float)job.n / (float)job.cell_sample));
+    if (job.n <= CELL_SAMPLE) return count;
+    return (uint32_t)(expected_of_sample(count, job) + excess_keys(s_counts, job) * ((float)job.n / (float)CELL_SAMPLE));
 }
 
 /* Does a group of cells that share a number begin with thread t's? A cell of more than half a bucket is a group by itself, and so is one
@@ -177,7 +177,7 @@ static __device__ __forceinline__ void plan_slots(const struct split_job &job, c
                                                   struct cell_desk &desk, struct cell_slots &s) {
     struct cell_plan *plan = &job.header->cells;
     const uint32_t cell = threadIdx.x, nnumbers = max(numbers.count, 1u);
-    const uint32_t nasked = min(job.n, job.cell_sample);
+    const uint32_t nasked = min(job.n, CELL_SAMPLE);
     const float scale = (float)job.n / (float)nasked, weight = scale / (float)nnumbers; /* of a counted key */
     const float mean = (float)s_counts[cell] * weight, excess = nnumbers > 1 ? excess_keys(s_counts, job) * weight : 0.0f;
     const float items =
@@ -216,7 +216,7 @@ static __device__ __forceinline__ void give_cells_up(const struct split_job &job
 
 /* Must this cell's buckets be too big? Some cells have one only. */
 static __device__ __forceinline__ bool is_too_big(uint32_t count, uint32_t nnumbers, const struct split_job &job) {
-    const float scale = (float)job.n / (float)min(job.n, job.cell_sample);
+    const float scale = (float)job.n / (float)min(job.n, CELL_SAMPLE);
     return ((float)count - 6 * sqrtf((float)count)) * scale > (float)job.bucket_max * (float)nnumbers;
 }
 

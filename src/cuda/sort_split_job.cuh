@@ -89,7 +89,6 @@ struct split_job {
     uint32_t nsms;             /* multiprocessors */
     uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
     uint32_t value_keys;       /* the same by value; 0: it is not */
-    uint32_t cell_sample;      /* keys that are counted by cells, at most */
     bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
     uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
     uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */

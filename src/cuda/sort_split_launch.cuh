@@ -119,7 +119,6 @@ static void set_cells(struct split_job *job, uint64_t n, uint32_t limit, bool cl
     job->nnumbers = (uint32_t)min_u64(n * 4 / 3 / mean + CELLS / 8, UINT32_MAX);
     job->bucket_max = limit;
     job->cell_keys = mean;
-    job->cell_sample = CELL_SAMPLE;
 }
 
 template <typename ITEM> static bool choose_cells(struct split_job *job, uint64_t n) {
@@ -156,7 +155,6 @@ template <typename KEY, typename ITEM> static bool choose_cell_slots(struct spli
         job->slots.coarse_bits = one ? 0 : job->coarse_bits;
         job->slots.fine_bits = bits - job->slots.coarse_bits;
         job->slots.float_items = (uint32_t)room_of_slots(args->n, sizeof(KEY), false);
-        if (!one) job->cell_sample = CELL_SLOTS_SAMPLE;
         return true;
     }
     return false;

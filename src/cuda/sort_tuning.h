@@ -80,7 +80,8 @@ static constexpr __host__ __device__ uint32_t sort_gather_rows(size_t unit_nbyte
 #define SPLIT_HISTOGRAM_THREADS 1024
 #define SPLIT_UNEVEN_PART       5 /* if more than one pair in five of neighbours are uneven, stable passes do an argsort quicker */
 
-/* Cells of floats (sort_cells.cuh): keys that are counted by them, at most. */
+/* Cells of floats (sort_cells.cuh): keys that are counted by them, at most; a power of two, as to find each of them by a division took
+ * longer than to count it. */
 #define CELL_THREADS 1024
 #define CELL_SAMPLE  (1u << 22)
 
@@ -176,10 +177,9 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
 /* The same of floats (sort_cell_slots.cuh): in room of which one key in 25 is for coarse buckets; numbers that one partition tells apart;
- * keys a thread; keys that are counted by cells if there are two partitions. */
+ * keys a thread. */
 #define CELL_SLOTS_ASIDE_PART  25
-#define CELL_SLOTS_DEVIATIONS  4.75f /* standard ones, for which there is room: one bucket in a million has more keys */
-#define CELL_SLOTS_SAMPLE      (1u << 22)
+#define CELL_SLOTS_DEVIATIONS  4.75f      /* standard ones, for which there is room: one bucket in a million has more keys */
 #define CELL_SLOTS_BIG_MAX     (1u << 26) /* fewer keys of 32 bits have large buckets, which need less room to spare; of 64 bits no slots */
 #define CELL_SLOTS_SINGLE      2048
 #define CELL_SLOTS_ROWS_ONLY   25
