@@ -1,8 +1,8 @@
 /* sort_cells.cuh: numbers for the buckets of floats (sort_digits.cuh), from how the keys lie.
  *
  *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above; and if they have few
- *               values, that is all, as keys are only counted then
- *     count     up to four million keys by their cells
+ *               values, or repeat a lot, that is all
+ *     count     up to four million keys by their cells; for an argsort one CTA looks meanwhile whether some thousand others repeat
  *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together; and
  *               there may be slots for them (sort_cell_slots.cuh)
  *
@@ -11,9 +11,13 @@
 #ifndef UPSWEEP_CUDA_SORT_CELLS_CUH
 #define UPSWEEP_CUDA_SORT_CELLS_CUH
 
+#include "sort_sample_plan.cuh"
 #include "sort_split.cuh"
 
-#define CELL_OCTAVES_ABOVE 2 /* those of the sample; so is the largest of a billion normal or exponential variates */
+#define CELL_LOOKED_BITS   13 /* of the number of keys that are looked at for an argsort; */
+#define CELL_EQUAL_ITEMS   10 /* keys of a value: beyond, passes do an argsort quicker; */
+#define CELL_EQUAL_PART    32 /* a part of a bucket: beyond, slots by a sample are quicker */
+#define CELL_OCTAVES_ABOVE 2  /* those of the sample; so is the largest of a billion normal or exponential variates */
 
 struct divided_cell {
     uint32_t number, nnumbers, cell;
@@ -60,21 +64,50 @@ template <typename KEY> static __device__ __forceinline__ int32_t lowest_cell(KE
     return lowest_cell_below(*s_largest);
 }
 
+/* Does a key meet an equal one? It takes a place that it draws, until another one comes there. s_words: VALUE_SLOTS, zero before; so key 0
+ * seems to be in every place that is free. */
+template <typename KEY> static __device__ __forceinline__ bool meets_equal(KEY key, uint32_t *s_words) {
+    const uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+    const uint32_t rest = (uint32_t)(hash >> (32 - VALUE_SLOT_BITS));
+    return atomicExch(&s_words[hash >> (64 - VALUE_SLOT_BITS)], rest) == rest;
+}
+
+/* Do keys repeat so much that cells are not for them, if so many of 2^bits have met an equal one? If each value is drawn d times, on
+ * average, one pair in 2n / d is equal. A value that fills a bucket is too frequent, whatever comes next. */
+static __device__ __forceinline__ bool keys_repeat(const struct split_job &job, uint32_t nequal, uint32_t bits) {
+    const uint32_t most = job.values_out ? CELL_EQUAL_ITEMS : job.slots.sample_items ? job.bucket_max / CELL_EQUAL_PART : job.bucket_max;
+    return nequal > min(((uint64_t)most << (2 * bits - 1)) / job.n, (uint64_t)3 << (bits - 3));
+}
+
+/* For an argsort: how many keys meet an equal one? All threads call it. */
+template <typename KEY> static __device__ __forceinline__ void look_for_equal_keys(const struct split_job &job, uint32_t *s_words) {
+    constexpr uint32_t N = (1u << CELL_LOOKED_BITS) / CELL_THREADS;
+    const KEY *in = (const KEY *)job.in;
+    KEY keys[N];
+#pragma unroll
+    for (uint32_t k = 0; k < N; k++) keys[k] = in[drawn_at(job, k * CELL_THREADS + threadIdx.x, CELL_LOOKED_BITS)] ^ in[0];
+    uint32_t nequal = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < N; k++) nequal += meets_equal(keys[k], s_words);
+    nequal = sum_warp(nequal);
+    if (threadIdx.x % 32 == 0) atomicAdd(&job.header->cell_counts.nequal, nequal);
+}
+
 /* Counts a part of the keys, or of as many of them as are asked, in rows of a key a thread; of these, 32 keys here and 32 there,
  * evenly spread over all, as keys may be sorted. */
 template <typename KEY>
 static __device__ __forceinline__ void count_cells(const struct split_job &job, const struct float_cells<KEY> &cells, uint32_t part,
-                                                   uint32_t *s_counts) {
+                                                   uint32_t nparts, uint32_t *s_counts) {
     const struct key_order<KEY> order(job);
     const uint32_t nasked = min(job.n, CELL_SAMPLE), nrows = (nasked + CELL_THREADS - 1) / CELL_THREADS;
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     constexpr uint32_t LOADS = 8, WARPS = CELL_THREADS / 32;
-    for (uint32_t first = part; first < nrows; first += LOADS * gridDim.x) {
+    for (uint32_t first = part; first < nrows; first += LOADS * nparts) {
         KEY keys[LOADS];
         bool valid[LOADS];
 #pragma unroll
         for (uint32_t k = 0; k < LOADS; k++) {
-            const uint64_t row = first + k * gridDim.x, at_row = row * WARPS + warp;
+            const uint64_t row = first + k * nparts, at_row = row * WARPS + warp;
             const uint64_t at = nasked == job.n ? at_row * 32 : at_row * job.n / (CELL_SAMPLE / 32) / 32 * 32;
             valid[k] = row < nrows && at + lane < job.n;
             keys[k] = valid[k] ? ((const KEY *)job.in)[at + lane] : (KEY)0;
@@ -248,7 +281,7 @@ struct cells_memory {
     struct cell_slots slots;
 };
 
-/* Counts a part of the keys. */
+/* Counts a part of the keys; for an argsort, part 0 is a look at them. */
 template <typename KEY>
 static __device__ __forceinline__ void count_part_of_cells(const struct split_job &job, uint32_t part, struct cells_memory &s) {
     if (part == 0 && threadIdx.x < SORT_DIGITS) job.header->coarse_size[threadIdx.x] = 0; /* of an attempt before */
@@ -256,10 +289,14 @@ static __device__ __forceinline__ void count_part_of_cells(const struct split_jo
     for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += CELL_THREADS) s.words[i] = 0;
     if (threadIdx.x == 0) s.largest = s.desk.ndivided = 0;
     __syncthreads(); /* zeroes before counts */
-    if (job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s.words))
+    const KEY *in = (const KEY *)job.in;
+    if (job.most_values && sample_has_few_values(in, job.n, job.most_values, s.words)) return give_cells_up(job); /* as all CTAs do */
+    const bool looks = job.values_out;
+    if (!looks && keys_repeat(job, (uint32_t)__syncthreads_count(meets_equal((KEY)(sampled_key(in, job.n) ^ in[0]), s.words)), 10))
         return give_cells_up(job); /* as all CTAs do */
     const struct float_cells<KEY> cells(lowest_cell(sampled_image<KEY>(job), &s.largest));
-    count_cells(job, cells, part, s.counts);
+    if (looks && part == 0) return look_for_equal_keys<KEY>(job, s.words);
+    count_cells(job, cells, part - looks, gridDim.x - looks, s.counts);
     __syncthreads(); /* all counts */
     const uint32_t count = s.counts[threadIdx.x];
     if (count) atomicAdd(&job.header->cell_counts.count[threadIdx.x], count);
@@ -286,7 +323,9 @@ template <typename KEY> static __device__ __forceinline__ void number_cells(cons
         __threadfence(); /* having seen the others done, see their counts */
         const int32_t lowest = lowest_cell_below(s.largest);
         if (threadIdx.x == 0) job.header->cells.lowest = lowest;
-        if (*(volatile uint32_t *)&job.header->slots_full == SLOTS_OPEN)
+        if (keys_repeat(job, __ldcg(&all->nequal), CELL_LOOKED_BITS)) /* of an argsort */
+            give_cells_up(job);
+        else if (*(volatile uint32_t *)&job.header->slots_full == SLOTS_OPEN)
             plan_cells(job, float_cells<KEY>(lowest), s.counts, s.desk, s.slots);
         __threadfence(); /* the plan before it is counted as done */
         __syncthreads();

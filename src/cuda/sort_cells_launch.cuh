@@ -31,7 +31,7 @@ template <typename KEY> static cudaError_t launch_cells(struct split_job *job, c
         job->slots.tile_items = cell_tile_items<SHAPE>(job, queue);
         shared = max_u64(shared, job->slots.tile_items * sizeof(KEY));
     }
-    cudaError_t error = launch_next(queue, split_cells<KEY>, (uint32_t)queue->nsms, CELL_THREADS, (uint32_t)shared, *job);
+    cudaError_t error = launch_next(queue, split_cells<KEY>, max_u32((uint32_t)queue->nsms, 2), CELL_THREADS, (uint32_t)shared, *job);
     if (error == cudaSuccess && two) error = launch_cell_slots<KEY, SLOTS_COARSE>(job, queue);
     return error == cudaSuccess && two ? launch_cell_slots<KEY, SLOTS_FINE>(job, queue) : error;
 }

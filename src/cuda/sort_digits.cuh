@@ -28,6 +28,7 @@ enum {
 /* Device memory, zeroed before. */
 struct cell_counts {
     uint32_t ticket, ndone; /* parts that are dealt out, and done; the plan is one more */
+    uint32_t nequal;        /* keys that have met an equal one, of those that are looked at for an argsort */
     uint32_t count[CELLS];  /* keys seen */
 };
 

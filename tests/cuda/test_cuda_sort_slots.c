@@ -66,6 +66,20 @@ static void test_indexed_slots(void) {
     }
 }
 
+/* Floats with their indices, by cells; or by stable passes, if a look at them shows that values repeat. */
+static void test_indexed_floats(void) {
+    static const enum distribution distributions[] = {WHOLE, BELL, ZEROES, SORTED};
+    static const uint64_t sizes[] = {(5 << 20) + 3, (9 << 21) + 5};
+    for (size_t s = 0; s < (quick() ? 1 : sizeof sizes / sizeof *sizes); s++) {
+        for (size_t d = 0; d < (quick() ? 2 : sizeof distributions / sizeof *distributions); d++) {
+            struct sort_case c = {
+                .form = ARGSORT32, .type = UPSWEEP_F32, .n = sizes[s], .key_nbytes = 4, .value_nbytes = 4, .shift = s + d};
+            c.order.descending = (uint32_t)(s + d) % 2;
+            test_case(c, distributions[d]);
+        }
+    }
+}
+
 /* The same of pairs, up to so many as one partition does for. Shifts: values that do not lie as their keys do go another way, as do pairs
  * that are sorted in place. Equal keys near each other are put in order at the end, if they are not too many; else that is seen at once, or
  * when much is written. */
@@ -110,6 +124,7 @@ int main(void) {
         test_sampled_slots();
         test_sampled_float_slots();
         test_indexed_slots();
+        test_indexed_floats();
         test_pair_slots();
         test_float_slots(UPSWEEP_F32);
         test_float_slots(UPSWEEP_F64);
