@@ -106,12 +106,12 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
         for (int i = 0; i < PAIRS; i++) row[i] = 0;
 #pragma unroll 2
         for (int r = 0; r < ROWS; r++) {
-            uint32_t nbytes[1] = {0}, kind = UTF8_ROW_ANY;
+            uint32_t nbytes, kind = UTF8_ROW_ANY;
             if (!is_cut && is_inner_row(first + place_of(warp, r, 0), span, inner))
-                kind = EncodeRow<UNIT>::look(nbytes, {data[0]}, UNIT == 2 ? around[0] : 0, lane);
-            if (kind == UTF8_ROW_ANY) nbytes[0] = reduce_any(args, span, first, place_of(warp, r, lane), lane, inner, is_cut, found);
+                kind = EncodeRow<UNIT>::look(nbytes, data[0], UNIT == 2 ? around[0] : 0, lane);
+            if (kind == UTF8_ROW_ANY) nbytes = reduce_any(args, span, first, place_of(warp, r, lane), lane, inner, is_cut, found);
             kinds |= kind;
-            rotate_in(row, nbytes[0]);
+            rotate_in(row, nbytes);
             next_row();
         }
         if (ROWS % 2 != 0) rotate_in(row, 0); /* the first row is to be the lower half of its pair */
@@ -164,14 +164,13 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
 
     __device__ __forceinline__ void stage_row(unsigned char *to, int lane) const {
         const uint32_t kind = first_kind();
-        unsigned char *const start[1] = {to};
         if constexpr (UNIT == 2)
             if (kind == UTF8_ROW_PAIRS) {
                 EncodeRow<2>::put_pairs(to, data[0], EncodeRow<2>::around(data[0], around[0], around[0], lane).left);
                 return;
             }
         if (kind != UTF8_ROW_ANY)
-            put_rows<UNIT>(start, {data[0]}, kind);
+            put_row<UNIT>(to, data[0], kind);
         else
             put_codes<UNIT>(to, first_codes(lane), counted[0]);
     }

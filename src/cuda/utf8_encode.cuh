@@ -1,6 +1,6 @@
 /* utf8_encode.cuh: rows of UTF-32 or UTF-16, 16 bytes a lane, to UTF-8.
  *
- * Most rows hold one kind of text, and votes of the warp find out which, from the bits that some rows' code units have in common:
+ * Most rows hold one kind of text, and votes of the warp find out which, from the bits that a row's code units have in common:
  *
  *   ASCII       a byte each: packed by permutes, stored as words
  *   UP_TO_2     below 800
@@ -79,32 +79,23 @@ template <> struct EncodeRow<4> {
     /* 1 if a unit below 80000000 is more than `most`, by the sign of a difference: two operations with the sum that it goes to. */
     static __device__ __forceinline__ uint32_t is_more(uint32_t unit, uint32_t most) { return (most - unit) >> 31; }
 
-    template <int N> static __device__ __forceinline__ void count_more(uint32_t (&nbytes)[N], const uint4 (&v)[N], uint32_t most) {
-#pragma unroll
-        for (int r = 0; r < N; r++)
-            nbytes[r] += is_more(v[r].x, most) + is_more(v[r].y, most) + is_more(v[r].z, most) + is_more(v[r].w, most);
+    static __device__ __forceinline__ uint32_t count_more(uint4 v, uint32_t most) {
+        return is_more(v.x, most) + is_more(v.y, most) + is_more(v.z, most) + is_more(v.w, most);
     }
 
     static __device__ __forceinline__ bool is_odd(uint32_t unit) { return unit - 0xD800 < 0x800 || unit > 0x10FFFF; }
 
-    /* By all lanes: the kind of N rows, and the bytes that this lane's vectors become unless that is ANY. */
-    template <int N> static __device__ __forceinline__ uint32_t look(uint32_t (&nbytes)[N], const uint4 (&v)[N], uint32_t, int) {
-        uint32_t most = 0;
-        bool odd = false;
-#pragma unroll
-        for (int r = 0; r < N; r++) {
-            nbytes[r] = VEC;
-            most = max(max(most, max(v[r].x, v[r].y)), max(v[r].z, v[r].w));
-        }
+    /* By all lanes: the kind of a row, and the bytes that this lane's vector becomes unless that is ANY. */
+    static __device__ __forceinline__ uint32_t look(uint32_t &nbytes, uint4 v, uint32_t, int) {
+        const uint32_t most = max(max(v.x, v.y), max(v.z, v.w));
+        nbytes = VEC;
         if (!__any_sync(ALL_LANES, most >= 0x80)) return UTF8_ROW_ASCII;
-        count_more(nbytes, v, 0x7F);
+        nbytes += count_more(v, 0x7F);
         if (!__any_sync(ALL_LANES, most >= 0x800)) return UTF8_ROW_UP_TO_2;
-        count_more(nbytes, v, 0x7FF);
-#pragma unroll
-        for (int r = 0; r < N; r++) odd |= is_odd(v[r].x) || is_odd(v[r].y) || is_odd(v[r].z) || is_odd(v[r].w);
-        if (__any_sync(ALL_LANES, odd)) return UTF8_ROW_ANY;
+        nbytes += count_more(v, 0x7FF);
+        if (__any_sync(ALL_LANES, is_odd(v.x) || is_odd(v.y) || is_odd(v.z) || is_odd(v.w))) return UTF8_ROW_ANY;
         if (!__any_sync(ALL_LANES, most >= 0x10000)) return UTF8_ROW_UP_TO_3;
-        count_more(nbytes, v, 0xFFFF);
+        nbytes += count_more(v, 0xFFFF);
         return UTF8_ROW_UP_TO_4;
     }
 
@@ -144,58 +135,46 @@ template <> struct EncodeRow<2> {
         return ~(((word ^ 0xD800D800) & 0x78007800) + 0x78007800) & word & 0x80008000;
     }
 
-    /* By all lanes: the kind of N rows in order, and the bytes that this lane's vectors become unless that is ANY. around: in lane 0 the
-     * unit before the rows, in lane 31 the one behind them, if they are halves of pairs. */
-    template <int N>
-    static __device__ __forceinline__ uint32_t look(uint32_t (&nbytes)[N], const uint4 (&v)[N], uint32_t around, int lane) {
-        uint32_t any = 0, n[N], paired = 0, kind = UTF8_ROW_ASCII;
-#pragma unroll
-        for (int r = 0; r < N; r++) {
-            n[r] = 0;
-            any |= v[r].x | v[r].y | v[r].z | v[r].w;
-        }
+    /* By all lanes: the kind of a row in order, and the bytes that this lane's vector becomes unless that is ANY. around: in lane 0 the
+     * unit before the row, in lane 31 the one behind it, if they are halves of pairs. */
+    static __device__ __forceinline__ uint32_t look(uint32_t &nbytes, uint4 v, uint32_t around, int lane) {
+        const uint32_t any = v.x | v.y | v.z | v.w;
+        uint32_t n = 0, paired = 0, kind = UTF8_ROW_ASCII;
         if (__any_sync(ALL_LANES, (any & 0xFF80FF80) != 0)) {
             kind = UTF8_ROW_UP_TO_2;
 #pragma unroll
-            for (int i = 0; i < 4 * N; i++) n[i / 4] += halves_with(word(v[i / 4], i % 4), 0xFF80FF80) >> 15;
+            for (int i = 0; i < 4; i++) n += halves_with(word(v, i), 0xFF80FF80) >> 15;
             if (__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) {
                 kind = UTF8_ROW_UP_TO_3;
 #pragma unroll
-                for (int i = 0; i < 4 * N; i++) {
-                    const uint32_t w = word(v[i / 4], i % 4), both = surrogates(w);
-                    n[i / 4] += (halves_with(w, 0xF800F800) & ~both) >> 15; /* a surrogate of a pair has two bytes */
+                for (int i = 0; i < 4; i++) {
+                    const uint32_t both = surrogates(word(v, i));
+                    n += (halves_with(word(v, i), 0xF800F800) & ~both) >> 15; /* a surrogate of a pair has two bytes */
                     paired |= both;
                 }
                 if (__any_sync(ALL_LANES, paired != 0)) kind = pairs_up(v, around, lane) ? UTF8_ROW_PAIRS : UTF8_ROW_ANY;
             }
         }
-#pragma unroll
-        for (int r = 0; r < N; r++) nbytes[r] = VEC + (n[r] & 0xFFFF) + (n[r] >> 16);
+        nbytes = VEC + (n & 0xFFFF) + (n >> 16);
         return kind;
     }
 
-    /* Is every surrogate of the rows part of a pair? */
-    template <int N> static __device__ __forceinline__ bool pairs_up(const uint4 (&v)[N], uint32_t around, int lane) {
-        uint32_t odd = 0, carry = is_high_surrogate(around) ? 1 : 0; /* in lane 0: is the unit before the row a high one? */
-        bool open = false;                                           /* this lane's vector ends with a high one */
+    /* Is every surrogate of the row part of a pair? */
+    static __device__ __forceinline__ bool pairs_up(uint4 v, uint32_t around, int lane) {
+        uint32_t odd = 0, low[4], high[4];
 #pragma unroll
-        for (int r = 0; r < N; r++) {
-            uint32_t low[4], high[4];
+        for (int i = 0; i < 4; i++) {
+            const uint32_t both = surrogates(word(v, i)), is_low = word(v, i) << 5;
+            low[i] = both & is_low;
+            high[i] = both & ~is_low;
+        }
+        const bool open = high[3] >> 31 != 0; /* the vector ends with a high one */
+        const uint32_t lanes = __ballot_sync(ALL_LANES, open);
+        uint32_t before = (lane == 0 ? (is_high_surrogate(around) ? 1 : 0) : lanes >> (lane - 1)) << 31;
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const uint32_t both = surrogates(word(v[r], i)), is_low = word(v[r], i) << 5;
-                low[i] = both & is_low;
-                high[i] = both & ~is_low;
-            }
-            open = high[3] >> 31 != 0;
-            const uint32_t lanes = __ballot_sync(ALL_LANES, open);
-            uint32_t before = (lane == 0 ? carry : lanes >> (lane - 1)) << 31;
-            carry = lanes >> 31;
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                odd |= low[i] ^ __funnelshift_l(before, high[i], 16);
-                before = high[i];
-            }
+        for (int i = 0; i < 4; i++) {
+            odd |= low[i] ^ __funnelshift_l(before, high[i], 16);
+            before = high[i];
         }
         return !__any_sync(ALL_LANES, odd != 0 || (lane == 31 && open && !is_low_surrogate(around)));
     }
@@ -259,23 +238,16 @@ template <int UNIT, int MOST> static __device__ __forceinline__ void put_units(u
     }
 }
 
-/* N rows of one of the first four kinds. */
-template <int UNIT, int N>
-static __device__ __forceinline__ void put_rows(unsigned char *const (&to)[N], const uint4 (&v)[N], uint32_t kind) {
-    typedef EncodeRow<UNIT> Row;
-    if (kind == UTF8_ROW_ASCII) {
-#pragma unroll
-        for (int r = 0; r < N; r++) Row::put_ascii(to[r], v[r]);
-    } else if (kind == UTF8_ROW_UP_TO_2) {
-#pragma unroll
-        for (int r = 0; r < N; r++) put_units<UNIT, 2>(to[r], v[r]);
-    } else if (UNIT == 2 || kind == UTF8_ROW_UP_TO_3) {
-#pragma unroll
-        for (int r = 0; r < N; r++) put_units<UNIT, 3>(to[r], v[r]);
-    } else {
-#pragma unroll
-        for (int r = 0; r < N; r++) put_units<UNIT, 4>(to[r], v[r]);
-    }
+/* A row of one of the first four kinds. */
+template <int UNIT> static __device__ __forceinline__ void put_row(unsigned char *to, uint4 v, uint32_t kind) {
+    if (kind == UTF8_ROW_ASCII)
+        EncodeRow<UNIT>::put_ascii(to, v);
+    else if (kind == UTF8_ROW_UP_TO_2)
+        put_units<UNIT, 2>(to, v);
+    else if (UNIT == 2 || kind == UTF8_ROW_UP_TO_3)
+        put_units<UNIT, 3>(to, v);
+    else
+        put_units<UNIT, 4>(to, v);
 }
 
 /* ---- any row ----------------------------------------------------------------------------------------------------------------- */
