@@ -21,9 +21,9 @@ struct RingUtf8Clean : RingUtf8Windows<RingUtf8CleanShape> {
     static_assert(WORK_NBYTES >= 16 + CHUNK_NBYTES, "a whole chunk fits, too");
     static_assert(ROWS <= 2, "two counts in a register");
 
-    /* What a finisher takes along when it gives the slot back: of a whole chunk only kept[0], its note. */
+    /* What a finisher takes along when it gives the slot back: of a whole chunk only its note, or else all but that. */
     struct Local {
-        uint32_t window[ROWS][8], kept[ROWS], bad[ROWS];
+        uint32_t whole, window[ROWS][8], kept[ROWS], bad[ROWS];
     };
 
     /* The note of a whole chunk: its bytes, and how many of them come before those that it owns. */
@@ -109,8 +109,8 @@ struct RingUtf8Clean : RingUtf8Windows<RingUtf8CleanShape> {
 
     static __device__ __forceinline__ void take(const Args &, const uint4 *chunk, RingPlace place, const uint32_t *note, Local &local,
                                                 int lane) {
-        local.kept[0] = note[lane];
-        if (local.kept[0] & WHOLE) {
+        local.whole = note[0]; /* all lanes' are the same as far as that goes */
+        if (local.whole & WHOLE) {
             take_whole(chunk, (uint4 *)place.s_work, lane);
             return;
         }
@@ -172,7 +172,7 @@ struct RingUtf8Clean : RingUtf8Windows<RingUtf8CleanShape> {
     }
 
     static __device__ __forceinline__ void finish(const Args &args, RingPlace place, Local &local, Carry prefix, int lane) {
-        const uint32_t whole = local.kept[0];
+        const uint32_t whole = local.whole;
         if (!(whole & WHOLE)) {
             finish_rows(args, local, place.s_work, prefix, lane);
             return;

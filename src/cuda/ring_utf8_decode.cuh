@@ -115,7 +115,7 @@ template <class U> struct RingUtf8Decode : RingUtf8Windows<RingUtf8DecodeShape<s
             load_window(local.window[r], (const unsigned char *)chunk, r, lane);
             local.units[r] = note[32 * r + (unsigned)lane];
         }
-        local.flags = local.units[0];
+        local.flags = __shfl_sync(ALL_LANES, local.units[0], 0); /* all lanes have the same; now the compiler knows */
         if (local.flags & HAS_BAD) {
 #pragma unroll
             for (unsigned r = 0; r < ROWS; r++) local.bad[r] = note[32 * (ROWS + r) + (unsigned)lane];
@@ -144,7 +144,7 @@ template <class U> struct RingUtf8Decode : RingUtf8Windows<RingUtf8DecodeShape<s
     }
 
     /* Strict: the unit that a row's first ill-formed sequence becomes. before: units before this lane's window. */
-    static __device__ __noinline__ void find_cut(uint32_t units, uint32_t bad, uint64_t before) {
+    static __device__ __forceinline__ void find_cut(uint32_t units, uint32_t bad, uint64_t before) {
         unsigned long long *const found = &ring_utf8_found().error_units;
         const uint64_t at = before + (uint64_t)__popc(units & WINDOW_OWNED_BITS & ((bad & (0 - bad)) - 1));
         if (bad != 0 && at < *(volatile unsigned long long *)found) atomicMin(found, at);

@@ -138,7 +138,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return x;
     }
 
-    static __device__ __noinline__ Value count_any(const Args &args, const uint4 *chunk, uint64_t first, int lane) {
+    static __device__ __forceinline__ Value count_any(const Args &args, const uint4 *chunk, uint64_t first, int lane) {
         uint32_t number = 0, least = UINT32_MAX, nbytes = 0;
         bool is_cut = false;
 #pragma unroll 1
@@ -152,7 +152,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return __reduce_add_sync(ALL_LANES, nbytes) | (is_cut ? UTF8_CUT_32 : 0);
     }
 
-    static __device__ __noinline__ void put_any(const Args &args, const uint4 *chunk, uint64_t first, unsigned char *stage, int lane) {
+    static __device__ __forceinline__ void put_any(const Args &args, const uint4 *chunk, uint64_t first, unsigned char *stage, int lane) {
         bool is_cut = false;
 #pragma unroll 1
         for (unsigned run = 0; run < 2; run++) {
@@ -207,15 +207,8 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         return is_inner(args, place) || blank_behind(place, local, lane);
     }
 
-    static __device__ __forceinline__ Value count_unit_by_unit(const Args &args, const uint4 *chunk, RingPlace place, Local &local,
-                                                               int lane) {
-        local.kind = ANY;
-        local.behind = 0;
-        return count_any(args, chunk, place.first / UNIT, lane);
-    }
-
     /* Where a chunk's first ill-formed unit is. */
-    static __device__ __noinline__ uint32_t first_bad(const Args &args, const uint4 *chunk, uint64_t first, int lane) {
+    static __device__ __forceinline__ uint32_t first_bad(const Args &args, const uint4 *chunk, uint64_t first, int lane) {
         bool is_cut = false;
 #pragma unroll 1
         for (unsigned run = 0; run < 2; run++) {
@@ -258,7 +251,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         queue.mending = some ? EXPECTED : queue.mending - 1;
         measure_up_to_3<8>(length, local.x);
         local.kind = args.replace || !some ? UP_TO_3 : SOME_REMOVED;
-        if (local.kind == SOME_REMOVED && !is_long_enough(length)) return count_unit_by_unit(args, chunk, place, local, lane);
+        if (local.kind == SOME_REMOVED && !is_long_enough(length)) return local.kind = ANY, 0;
         if (some) hand_in_mended(args, chunk, place, number, lane);
         return add_runs(local.x, length);
     }
@@ -293,16 +286,16 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
             load_text(args, chunk, place, local, lane);
         }
         if (inner && !args.strict) return count_mended(args, chunk, place, local, queue, lane);
-        return count_unit_by_unit(args, chunk, place, local, lane);
+        return local.kind = ANY, 0;
     }
 
-    static __device__ __forceinline__ Value count_up_to_4(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
+    static __device__ __forceinline__ Value count_up_to_4(Local &local) {
         unsigned length[2];
         mark_up_to_4(local.x);
         if (local.kind == SOME_REMOVED) leave_out_nothings(local.x);
         measure_up_to_4(length, local.x);
-        if (local.kind == UP_TO_4 || is_long_enough(length)) return add_runs(local.x, length);
-        return count_unit_by_unit(args, chunk, place, local, lane);
+        if (local.kind == SOME_REMOVED && !is_long_enough(length)) return local.kind = ANY, 0;
+        return add_runs(local.x, length);
     }
 
     static __device__ __forceinline__ Value count_utf32(const Args &args, const uint4 *chunk, RingPlace place, Local &local, int lane) {
@@ -323,21 +316,26 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
                 uint32_t number = 0;
                 if (odd) number = mend_codes(x, most, args.replace ? 0xFFFD : UTF8_NOTHING);
                 local.kind = odd && !args.replace ? SOME_REMOVED : __any_sync(ALL_LANES, most >= 0x10000) ? UP_TO_4 : UP_TO_3;
-                const Value nbytes = local.kind == UP_TO_3 ? (pack_runs(x), mark_up_to_3<4>(x), count_up_to_3<4>(x))
-                                                           : count_up_to_4(args, chunk, place, local, lane);
+                const Value nbytes = local.kind == UP_TO_3 ? (pack_runs(x), mark_up_to_3<4>(x), count_up_to_3<4>(x)) : count_up_to_4(local);
                 if (odd && local.kind != ANY) hand_in_mended(args, chunk, place, number, lane);
                 return nbytes;
             }
         }
-        return count_unit_by_unit(args, chunk, place, local, lane);
+        return local.kind = ANY, 0;
     }
 
+    /* What is left, of the kind ANY, unit by unit. Inlined, and so in one place: for a call the compiler would make sure of all lanes
+     * before every vote and shuffle around it, as they might come back one by one, and a mix would take 3 % longer. */
     static __device__ __forceinline__ Value count(const Args &args, const uint4 *chunk, RingPlace place, Local &local, Queue &queue,
                                                   int lane) {
+        Value nbytes;
         if constexpr (UNIT == 2)
-            return count_utf16(args, chunk, place, local, queue, lane) - local.behind;
+            nbytes = count_utf16(args, chunk, place, local, queue, lane);
         else
-            return count_utf32(args, chunk, place, local, lane) - local.behind;
+            nbytes = count_utf32(args, chunk, place, local, lane);
+        if (local.kind != ANY) return nbytes - local.behind;
+        local.behind = 0;
+        return count_any(args, chunk, place.first / UNIT, lane);
     }
 
     /* ---- putting ---- */

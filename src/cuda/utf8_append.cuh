@@ -9,8 +9,8 @@
  * that lies in it too stores it anew. What a string has beyond its length does no harm for the same reason. The word in which a run begins
  * is kept back; in the end lanes hand their tails to the next lane, which stores it.
  *
- * Every lane's run has at least four bytes, so that no word belongs to three of them. Cost: 6 operations a string, four of which are the
- * integer unit's. */
+ * Every lane's run has at least four bytes, so that no word belongs to three of them. Cost: 6 operations a string, three or four of which
+ * are the integer unit's. */
 #ifndef UPSWEEP_CUDA_UTF8_APPEND_CUH
 #define UPSWEEP_CUDA_UTF8_APPEND_CUH
 
@@ -21,6 +21,9 @@
 static __device__ __forceinline__ void store_shared(unsigned at, uint32_t word) {
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
 }
+
+/* How a word's address is found: by the integer unit alone, or with help of the multiply-add unit, whichever has less to do. */
+enum Utf8PlaceBy { BY_MASK, BY_MULTIPLY_ADD };
 
 /* SOME_EMPTY: strings may be empty. Places are counted in bits, as funnel shifts want them. */
 template <bool SOME_EMPTY> struct Utf8Appender {
@@ -33,8 +36,8 @@ template <bool SOME_EMPTY> struct Utf8Appender {
 
     /* A string of up to 32 bits, whole bytes, the first one lowest. before: if no string is empty, at least so many bytes are before it; 0
      * for the first one. A constant after unrolling. */
-    __device__ __forceinline__ void append(uint32_t string, unsigned nbits, int before, uint32_t one) {
-        const unsigned place = (at >> 3) & ~3u;
+    __device__ __forceinline__ void append(uint32_t string, unsigned nbits, int before, Utf8PlaceBy by, uint32_t one) {
+        const unsigned place = by == BY_MASK ? (at >> 3) & ~3u : multiply_add(at >> 5, 4 * one, 0);
         const uint32_t word = __funnelshift_l(tail, string, at); /* what lies there, if the tail is followed by the string */
         const bool is_head = before == 0 || ((SOME_EMPTY || before < 4) && place <= start);
         if (is_head)

@@ -46,7 +46,7 @@ static __device__ __forceinline__ Utf8Places place_runs(unsigned stage, const Ut
 /* By all lanes: the words that two lanes share. */
 template <bool SOME_EMPTY>
 static __device__ __forceinline__ void close_runs(const Utf8Appender<SOME_EMPTY> &first, const Utf8Appender<SOME_EMPTY> &second, int lane) {
-    const uint32_t tails[2] = {__shfl_sync(ALL_LANES, first.tail, (lane + 31) % 32), __shfl_sync(ALL_LANES, second.tail, (lane + 31) % 32)};
+    const uint32_t tails[2] = {__shfl_sync(ALL_LANES, first.tail, lane + 31), __shfl_sync(ALL_LANES, second.tail, lane + 31)};
     __syncwarp();          /* what a lane has stored past its run, before the next one's head */
     first.close(tails[0]); /* the first lane's begins with a word: there is nothing before it */
     second.close(lane == 0 ? tails[0] : tails[1]);
@@ -91,7 +91,8 @@ template <int WORDS> static __device__ __forceinline__ void put_up_to_2(unsigned
 #pragma unroll
     for (int j = 0; j < WORDS; j++) {
 #pragma unroll
-        for (int r = 0; r < 2; r++) to[r].append(string_up_to_2(x.word[r][j], x.marks[r][j]), nbits_up_to_2(x.marks[r][j]), 2 * j, one);
+        for (int r = 0; r < 2; r++)
+            to[r].append(string_up_to_2(x.word[r][j], x.marks[r][j]), nbits_up_to_2(x.marks[r][j]), 2 * j, BY_MASK, one);
     }
     close_runs(to[0], to[1], lane);
 }
@@ -134,8 +135,8 @@ template <int WORDS, bool SOME_EMPTY> static __device__ __forceinline__ void put
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             const Utf8Strings s = strings_up_to_3(x.word[r][j], x.marks[r][j]);
-            to[r].append(s.a, nbits_of_a(x.marks[r][j]), 2 * j, one);
-            to[r].append(s.b, nbits_of_b(x.marks[r][j]), 2 * j + 1, one);
+            to[r].append(s.a, nbits_of_a(x.marks[r][j]), 2 * j, BY_MASK, one);
+            to[r].append(s.b, nbits_of_b(x.marks[r][j]), 2 * j + 1, BY_MULTIPLY_ADD, one);
         }
     }
     close_runs(to[0], to[1], lane);
@@ -152,8 +153,7 @@ static __device__ __forceinline__ uint32_t chunk_word(const uint4 *chunk, int i,
 /* The words before a lane's runs. */
 static __device__ __forceinline__ void words_before(uint32_t (&before)[2], const Utf8Runs &x, const uint4 *chunk, bool swap, int lane) {
     const uint32_t outside = chunk_word(chunk, -1, swap);
-    const uint32_t left[2] = {__shfl_sync(ALL_LANES, x.word[0][7], (lane + 31) % 32),
-                              __shfl_sync(ALL_LANES, x.word[1][7], (lane + 31) % 32)};
+    const uint32_t left[2] = {__shfl_sync(ALL_LANES, x.word[0][7], lane + 31), __shfl_sync(ALL_LANES, x.word[1][7], lane + 31)};
     before[0] = lane == 0 ? outside : left[0];
     before[1] = lane == 0 ? left[0] : left[1];
 }
@@ -247,7 +247,7 @@ static __device__ __forceinline__ uint32_t mend_surrogates(Utf8Runs &x, const ui
     words_before(before, x, chunk, swap, lane);
     const uint32_t number = mend_all(x, low, before, removes);
     if (!__any_sync(ALL_LANES, (low[0] | low[1]) != 0 || open_end)) return number;
-    const uint32_t right[2] = {__shfl_sync(ALL_LANES, low[0], (lane + 1) % 32), __shfl_sync(ALL_LANES, low[1], (lane + 1) % 32)};
+    const uint32_t right[2] = {__shfl_sync(ALL_LANES, low[0], lane + 1), __shfl_sync(ALL_LANES, low[1], lane + 1)};
     const uint32_t behind[2] = {lane == 31 ? right[1] : right[0], lane == 31 ? open_end * 0x100u : right[1]};
     return number - put_pairs_back(x, (const uint32_t *)chunk + UTF8_RUN_WORDS * lane, swap, low, before, behind);
 }
@@ -298,7 +298,8 @@ template <bool SOME_EMPTY> static __device__ __forceinline__ void put_up_to_4(un
 #pragma unroll
     for (int j = 0; j < 8; j++) {
 #pragma unroll
-        for (int r = 0; r < 2; r++) to[r].append(string_up_to_4(x.word[r][j], x.marks[r][j]), nbits_up_to_4(x.marks[r][j]), j, one);
+        for (int r = 0; r < 2; r++)
+            to[r].append(string_up_to_4(x.word[r][j], x.marks[r][j]), nbits_up_to_4(x.marks[r][j]), j, BY_MULTIPLY_ADD, one);
     }
     close_runs(to[0], to[1], lane);
 }
