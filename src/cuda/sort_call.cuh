@@ -156,7 +156,6 @@ static void set_indexed(struct split_job *split, const struct sort_job *job, con
     split->values = job->values_in;
     split->value_nbytes = job->value_nbytes;
     split->value_unit = job->value_unit;
-    split->states[0] = job->states[0]; /* sort_fused_repeats.cuh */
     if (job->drop_keys) {
         split->out = NULL;
         split->high = (uint32_t *)job->values_tmp;

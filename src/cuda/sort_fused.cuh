@@ -136,8 +136,10 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in runs, and each run has its place */
     if (blockIdx.x == 0) announce_split(job, s.turn, ndigits, fits, bucket_start, total);
     if (!fits) {
-        if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
-            if (split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
+        if constexpr (ROWS <= SAMPLED_MAX_ROWS && sizeof(ITEM) > sizeof(KEY)) {
+            if (split_by_gaps<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
+        } else if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
+            if (split_by_sample<KEY, ROWS>(split, job.more, count, s_memory)) return;
         } else if constexpr (sizeof(ITEM) == sizeof(KEY)) {
             typedef struct splitter_shape<KEY, ROWS> SHAPE;
             if (split_by_splitters<KEY, ROWS, true>(split, job.more, count, s_memory, SHAPE::counts(s_memory, split.tile_items))) return;

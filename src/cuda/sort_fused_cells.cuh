@@ -289,15 +289,16 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
         const struct float_cells<KEY> cells(lowest_cell_below(max(magnitude_of(least), magnitude_of(most))));
         if (move_by_cells(&in_runs, job, tile, cells, s_tile, s)) return;
     }
-    if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
+    if constexpr (sizeof(ITEM) > sizeof(KEY)) {
+        /* what goes with skewed keys is moved by rounds */
+    } else if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
-            if (!in_runs && tile.items.has(row))
-                s_tile[start + row * 32] = make_item<ITEM>(tile.images[row], first + start + row * 32, split.bits.index_shift);
+            if (!in_runs && tile.items.has(row)) s_tile[start + row * 32] = tile.images[row];
         }
         __syncthreads(); /* the tile, if it was not yet in runs */
-        if (split_by_sample<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
-    } else if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+        if (split_by_sample<KEY, ROWS>(split, job.more, count, s_memory)) return;
+    } else {
         static_assert(sizeof s >= SPLITTER_CELLS * sizeof(uint32_t), "nobody needs it any more");
         __syncthreads();
         if (split_by_splitters<KEY, ROWS, false>(split, job.more, count, s_memory, (uint32_t *)&s)) return;

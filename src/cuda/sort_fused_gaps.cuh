@@ -189,6 +189,19 @@ static __device__ __forceinline__ bool split_closed(const struct split_job &spli
     return true;
 }
 
+/* The same for items with an index, for which a sample is drawn, as split_by_sample() does. A call, too. */
+template <typename KEY, typename ITEM, int ROWS>
+static __device__ __noinline__ bool split_by_gaps(const struct split_job &split, struct skewed_totals *more, uint32_t count,
+                                                  unsigned char *s_memory) {
+    typedef struct sample_shape<KEY, ITEM, ROWS> SHAPE;
+    struct sample_desk<ITEM> &s = *(struct sample_desk<ITEM> *)(s_memory + SHAPE::tile_nbytes(split.tile_items));
+    ITEM sample[SHAPE::PER];
+    if (split.values && split.n > GAPS_ROUNDS_MIN) return false; /* rounds are as quick, or quicker */
+    draw_sample<KEY>(sample, split);
+    if (!plan_gaps<SHAPE::PER, KEY>(split, sample, s)) return false;
+    return split_closed<KEY>(split, &more->closed, (const ITEM *)s_memory, count, s, (uint16_t *)(&s + 1));
+}
+
 /* Opens the keys of bucket `number`, which was closed up; it has been sorted as if its closed images were images. All threads call it. A
  * call, so the code for other buckets is as if there were none. */
 template <typename KEY> static __device__ __noinline__ void open_bucket(const struct split_job &job, uint32_t number) {

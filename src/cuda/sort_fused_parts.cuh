@@ -3,7 +3,7 @@
 #ifndef UPSWEEP_CUDA_SORT_FUSED_PARTS_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_PARTS_CUH
 
-#include "sort_fused_repeats.cuh"
+#include "sort_item.cuh"
 #include "sort_partition.cuh"
 #include "sort_sample.cuh"
 #include "sort_totals.cuh"
@@ -33,13 +33,7 @@ template <typename KEY, typename ITEM, int ROWS> struct sample_shape {
     static __host__ __device__ __forceinline__ uint32_t tile_nbytes(uint32_t tile_items) { return tile_items * (uint32_t)sizeof(ITEM); }
     static __host__ __device__ __forceinline__ uint32_t shared_nbytes(uint32_t tile_items) {
         const uint32_t sample = FUSED_THREADS * PER * (uint32_t)sizeof(ITEM), numbers = tile_items * (uint32_t)sizeof(uint16_t);
-        const uint32_t repeats = ALONE ? 0 : (uint32_t)sizeof(struct repeats_desk<KEY>) + tile_items;
-        return tile_nbytes(tile_items) + (uint32_t)sizeof(struct sample_desk<ITEM>) + (sample > numbers ? sample : numbers) + repeats;
-    }
-
-    /* Of items with an index. */
-    static __device__ __forceinline__ struct repeats_desk<KEY> &repeats_of(unsigned char *s_memory, uint32_t tile_items) {
-        return *(struct repeats_desk<KEY> *)(s_memory + shared_nbytes(tile_items) - sizeof(struct repeats_desk<KEY>) - tile_items);
+        return tile_nbytes(tile_items) + (uint32_t)sizeof(struct sample_desk<ITEM>) + (sample > numbers ? sample : numbers);
     }
 };
 

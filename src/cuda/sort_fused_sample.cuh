@@ -7,10 +7,10 @@
  *     waits          until those add up to n, and copies its runs to where they belong
  *     one CTA        puts neighbouring parts together, to buckets for CTAs
  *
- * Many equal keys are a part by themselves, which is not moved: its place in the output is filled at once; but items with an index are all
- * different, unless most keys repeat so often that cells are told by the keys alone (sort_fused_repeats.cuh). So whatever the keys are,
- * parts are too big only if the sample has missed a frequent value, or if some cell's keys lie close together in it, at the scale of the
- * cell. Then nothing is moved, and the stable passes do the work. Cost: as sort_fused.cuh, and a sample sorted by each CTA, a search for
+ * Many equal keys are a part by themselves, which is not moved: its place in the output is filled at once. So whatever the keys are, parts
+ * are too big only if the sample has missed a frequent value, or if some cell's keys lie close together in it, at the scale of the cell.
+ * Then nothing is moved, and the stable passes do the work. Items with an index are all different, and what goes with skewed keys is moved
+ * by rounds as quickly (sort_rounds.cuh): so this is for keys alone. Cost: as sort_fused.cuh, and a sample sorted by each CTA, a search for
  * each key and two waits: 12 us more for 2^16 keys, 20 for 2^20. */
 #ifndef UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
@@ -20,31 +20,34 @@
 #define PART_IS_DONE 0x8000u       /* beside a part's number: it is not moved */
 #define PARTS_ASKED  (PARTS - 160) /* of cells of many keys: those of few, and frequent keys, get more */
 #define LONG_FILL    256           /* keys that all threads write together */
-#define RANGE_BITS   4             /* of items: those of a bucket hardly differ in more */
+#define RANGE_BITS   4             /* of images: those of a bucket hardly differ in more */
+
+/* Do sorted keys, one a thread, at(i) is number i, look like few values? All threads call it. */
+template <typename AT> static __device__ __forceinline__ bool sorted_are_few(const AT &at) {
+    const uint32_t t = threadIdx.x;
+    const auto key = at(t);
+    const bool before = t > 0 && at(t - 1) == key, behind = t + 1 < FUSED_THREADS && at(t + 1) == key;
+    const bool two_before = t > 1 && at(t - 2) == key, two_behind = t + 2 < FUSED_THREADS && at(t + 2) == key;
+    const int nonce = __syncthreads_count(!before && !behind);
+    const int ntwice = __syncthreads_count(before ? !behind && !two_before : behind && !two_behind);
+    return are_few_values(nonce, ntwice);
+}
 
 /* How thread t's cell t is divided, given the keys of all cells in s.count; false if there are not parts enough. */
-template <typename KEY, typename ITEM>
-static __device__ __forceinline__ bool divide_cell(const struct split_job &split, uint32_t total, struct sample_desk<ITEM> &s,
-                                                   struct repeats_desk<KEY> &repeats) {
-    constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY);
+template <typename KEY>
+static __device__ __forceinline__ bool divide_cell(const struct split_job &split, uint32_t total, struct sample_desk<KEY> &s) {
     const uint32_t cell = threadIdx.x, each = split.n / PARTS_ASKED + 1;
     const bool equal = cell % 2;
-    bool many = equal && total >= split.bucket_max / 4;
-    if constexpr (!ALONE) many = number_repeat(repeats, many, s.sums[1]);
+    const bool many = equal && total >= split.bucket_max / 4;
     const bool apart = many || (total > 0 && (!equal || s.count[cell - 1] == 0)); /* few equal keys go with those below them */
     const uint32_t nparts = !apart ? 0 : equal ? 1 : max((total + each / 2) / each, 1u), first = scan_threads(nparts, s.sums[0]);
     if (__syncthreads_or(first + nparts > PARTS)) return false;
-    const ITEM low = s.tree.low_of(cell), width = (ITEM)(s.tree.high_of(cell) - low);
+    const KEY low = s.tree.low_of(cell), width = (KEY)(s.tree.high_of(cell) - low);
     s.cells[cell] = divide_width(width, apart ? first | (many ? PART_IS_DONE : 0) : first - 1, equal ? 1 : nparts);
-    const uint32_t top = (uint32_t)((equal ? s.tree.splitter[cell / 2] : low) >> (sizeof(ITEM) * 8 - 32));
-    const uint32_t step = nparts > 1 ? (uint32_t)(width >> (sizeof(ITEM) * 8 - 32)) / nparts : 0;
+    const uint32_t top = (uint32_t)((equal ? s.tree.splitter[cell / 2] : low) >> (sizeof(KEY) * 8 - 32));
+    const uint32_t step = nparts > 1 ? (uint32_t)(width >> (sizeof(KEY) * 8 - 32)) / nparts : 0;
     for (uint32_t i = 0; i < nparts; i++) s.range[first + i] = (uint8_t)((top + step * i) >> (32 - RANGE_BITS));
-    if (many && !ALONE) {
-        const uint32_t i = repeats.of_cell[cell];
-        repeats.part[i] = (uint16_t)first;
-        repeats.key[i] = item_order<KEY, ITEM>(split).key_of(s.tree.splitter[cell / 2]);
-        s.done[first] = true;
-    } else if (many) {
+    if (many) {
         const uint32_t i = atomicAdd(&s.ndone, 1);
         s.done_parts[i] = (uint16_t)first;
         s.done_cells[i] = (uint16_t)cell;
@@ -54,8 +57,8 @@ static __device__ __forceinline__ bool divide_cell(const struct split_job &split
 }
 
 /* Writes the keys of the parts that are not moved: where there are few, a warp a part. */
-template <typename KEY, typename ITEM>
-static __device__ __forceinline__ void fill_parts(const struct split_job &split, const struct sample_desk<ITEM> &s) {
+template <typename KEY>
+static __device__ __forceinline__ void fill_parts(const struct split_job &split, const struct sample_desk<KEY> &s) {
     const struct key_order<KEY> order(split);
     for (uint32_t i = 0; i < s.ndone; i++) {
         const uint32_t part = s.done_parts[i], count = s.count[part];
@@ -67,28 +70,23 @@ static __device__ __forceinline__ void fill_parts(const struct split_job &split,
     }
 }
 
-/* Its tree, of what the mask leaves of it. A barrier must follow. */
-template <int PER, typename ITEM> static __device__ __forceinline__ void make_tree(struct sample_desk<ITEM> &s, ITEM *s_sample, ITEM mask) {
-    constexpr uint32_t SPLITTERS = splitter_tree<ITEM, FUSED_THREADS>::SPLITTERS;
-    if (mask != (ITEM) ~(ITEM)0) {
-        s_sample[sample_at(threadIdx.x)] &= mask;
-        __syncthreads(); /* the keys alone */
-    }
+/* Its tree. A barrier must follow. */
+template <int PER, typename KEY> static __device__ __forceinline__ void make_tree(struct sample_desk<KEY> &s, const KEY *s_sample) {
+    constexpr uint32_t SPLITTERS = splitter_tree<KEY, FUSED_THREADS>::SPLITTERS;
     if (threadIdx.x < SPLITTERS) s.tree.set(threadIdx.x, choose_splitter<2 * PER>(s_sample, threadIdx.x, SPLITTERS));
 }
 
 /* Counts the tile by cells, and notes each item's. */
-template <typename ITEM>
-static __device__ __forceinline__ void count_by_cell(const ITEM *s_tile, uint32_t count, struct sample_desk<ITEM> &s, uint16_t *s_numbers,
-                                                     ITEM mask) {
-    constexpr int TOGETHER = sizeof(ITEM) == 8 ? 2 : 4;
+template <typename KEY>
+static __device__ __forceinline__ void count_by_cell(const KEY *s_tile, uint32_t count, struct sample_desk<KEY> &s, uint16_t *s_numbers) {
+    constexpr int TOGETHER = sizeof(KEY) == 8 ? 2 : 4;
 #pragma unroll 1
     for (uint32_t first = threadIdx.x; first < count; first += TOGETHER * FUSED_THREADS) {
-        ITEM items[TOGETHER];
+        KEY images[TOGETHER];
         uint32_t cells[TOGETHER];
 #pragma unroll
-        for (int k = 0; k < TOGETHER; k++) items[k] = s_tile[min(first + k * FUSED_THREADS, count - 1)] & mask;
-        s.tree.find_cells(cells, items);
+        for (int k = 0; k < TOGETHER; k++) images[k] = s_tile[min(first + k * FUSED_THREADS, count - 1)];
+        s.tree.find_cells(cells, images);
 #pragma unroll
         for (int k = 0; k < TOGETHER; k++) {
             if (first + k * FUSED_THREADS >= count) continue;
@@ -98,23 +96,18 @@ static __device__ __forceinline__ void count_by_cell(const ITEM *s_tile, uint32_
     }
 }
 
-/* Counts the tile by parts, and notes each item's in place of its cell; a rank is how many of its part were counted before it. Of frequent
- * keys with an index notes at their places which they are, instead. */
-template <int ROWS, typename KEY, typename ITEM>
-static __device__ __forceinline__ void count_by_part(struct packed_ranks<ROWS> &ranks, const struct split_job &split, const ITEM *s_tile,
-                                                     uint32_t count, struct sample_desk<ITEM> &s, uint16_t *s_numbers,
-                                                     struct repeats_desk<KEY> &repeats) {
-    const struct item_order<KEY, ITEM> order(split);
+/* Counts the tile by parts, and notes each item's in place of its cell; a rank is how many of its part were counted before it. */
+template <int ROWS, typename KEY>
+static __device__ __forceinline__ void count_by_part(struct packed_ranks<ROWS> &ranks, const KEY *s_tile, uint32_t count,
+                                                     struct sample_desk<KEY> &s, uint16_t *s_numbers) {
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         const uint32_t i = row * FUSED_THREADS + threadIdx.x;
         if (i >= count) continue;
         const uint32_t cell = s_numbers[i];
-        const uint32_t number = s.cells[cell].part_of((ITEM)(s_tile[i] - s.tree.low_of(cell))), part = number & ~PART_IS_DONE;
+        const uint32_t number = s.cells[cell].part_of((KEY)(s_tile[i] - s.tree.low_of(cell))), part = number & ~PART_IS_DONE;
         s_numbers[i] = (uint16_t)number;
-        if (number & PART_IS_DONE && order.INDEXED)
-            repeats.at()[order.index_of(s_tile[i]) - blockIdx.x * split.tile_items] = repeats.of_cell[cell];
-        else if (number & PART_IS_DONE)
+        if (number & PART_IS_DONE)
             atomicAdd(&s.count[part], 1);
         else
             ranks.set(row, atomicAdd(&s.count[part], 1));
@@ -152,18 +145,17 @@ static __device__ __forceinline__ void bring_into_runs(struct packed_ranks<ROWS>
     }
 }
 
-/* All threads of all CTAs call it, whose tile of `count` items lies in s_memory, in any order. False if this does not help either: then
+/* All threads of all CTAs call it, whose tile of `count` images lies in s_memory, in any order. False if this does not help either: then
  * nothing has been moved. A call of its own, so that what it needs does not burden the kernel that it is rarely called by. */
-template <typename KEY, typename ITEM, int ROWS>
+template <typename KEY, int ROWS>
 static __device__ __noinline__ bool split_by_sample(const struct split_job &split, struct skewed_totals *more, uint32_t count,
                                                     unsigned char *s_memory) {
-    typedef struct sample_shape<KEY, ITEM, ROWS> SHAPE;
-    ITEM *s_tile = (ITEM *)s_memory;
-    struct sample_desk<ITEM> &s = *(struct sample_desk<ITEM> *)(s_memory + SHAPE::tile_nbytes(split.tile_items));
+    typedef struct sample_shape<KEY, KEY, ROWS> SHAPE;
+    KEY *s_tile = (KEY *)s_memory;
+    struct sample_desk<KEY> &s = *(struct sample_desk<KEY> *)(s_memory + SHAPE::tile_nbytes(split.tile_items));
     uint16_t *s_numbers = (uint16_t *)(&s + 1); /* each item's cell, then its part: where the sample was */
-    struct repeats_desk<KEY> &repeats = SHAPE::repeats_of(s_memory, split.tile_items); /* not there of keys alone */
-    const uint32_t t = threadIdx.x, rows = split.tile_items / FUSED_THREADS;
-    ITEM sample[SHAPE::PER];
+    const uint32_t t = threadIdx.x;
+    KEY sample[SHAPE::PER];
     draw_sample<KEY>(sample, split);
     if (plan_gaps<SHAPE::PER, KEY>(split, sample, s)) {
         if (split_closed<KEY>(split, &more->closed, s_tile, count, s, s_numbers)) return true;
@@ -171,10 +163,6 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
         __syncthreads();                 /* nobody needs the desk any more */
     }
     cell_totals *totals = &more->sampled;
-    if constexpr (!SHAPE::ALONE) {
-        for (uint32_t i = t; i < split.tile_items; i += FUSED_THREADS) repeats.at()[i] = REPEATS_MAX;
-        if (t <= REPEATS_MAX) repeats.base[t] = 0;
-    }
     s.count[t] = 0;
     s.done[t] = false;
     s.range[t] = 0;
@@ -182,26 +170,21 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
         s.turn = totals->turn;
         s.largest = s.ndone = 0;
     }
-    ITEM *s_sample = (ITEM *)(&s + 1), mask = (ITEM) ~(ITEM)0; /* what of an item tells its cell: if keys repeat often, these */
+    KEY *s_sample = (KEY *)(&s + 1);
     sort_sample<FUSED_THREADS>(sample, s_sample);
     __syncthreads(); /* the sample is sorted */
-    if constexpr (!SHAPE::ALONE) {
-        const struct sampled_keys keys(split, s_sample);
-        if (!keys.pays) return false;
-        if (keys.often) mask <<= 32;
-    } else if (split.most_values) {
-        if (sorted_are_few([&](uint32_t i) { return s_sample[sample_at(i * SHAPE::PER)]; })) return false; /* they are counted by value */
-    }
-    make_tree<SHAPE::PER>(s, s_sample, mask);
+    if (split.most_values && sorted_are_few([&](uint32_t i) { return s_sample[sample_at(i * SHAPE::PER)]; }))
+        return false; /* they are counted by value */
+    make_tree<SHAPE::PER>(s, s_sample);
     __syncthreads(); /* the tree, and zeroes before counts; whoever adds to the totals has read the turn; nobody needs the sample */
-    count_by_cell(s_tile, count, s, s_numbers, mask);
+    count_by_cell(s_tile, count, s, s_numbers);
     __syncthreads(); /* all counts by cells */
     uint32_t *my_total = totals->of(s.turn, t), total;
     if (s.count[t]) atomicAdd(my_total, s.count[t]);
     await_totals(&total, my_total, true, split.n, s.sums);
     s.count[t] = total;
     __syncthreads(); /* all totals; s.sums may be used again */
-    const bool enough = divide_cell<KEY>(split, total, s, repeats);
+    const bool enough = divide_cell(split, total, s);
     __syncthreads(); /* all cells are divided */
     s.count[t] = 0;
     if (!enough) {
@@ -211,16 +194,8 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     __syncthreads(); /* zeroes before counts */
 
     struct packed_ranks<ROWS> ranks = {};
-    count_by_part(ranks, split, s_tile, count, s, s_numbers, repeats);
-    __syncthreads(); /* all counts by parts; all frequent keys are noted */
-    struct packed_ranks<ROWS> repeat_ranks = {};
-    if (!SHAPE::ALONE && repeats.n) {
-        rank_repeats(repeat_ranks, repeats, rows);
-        __syncthreads(); /* all ranks */
-        sum_repeats(split, repeats, s.count);
-        __threadfence(); /* the CTA's row before what it adds to the totals */
-        __syncthreads(); /* all counts */
-    }
+    count_by_part(ranks, s_tile, count, s, s_numbers);
+    __syncthreads(); /* all counts by parts */
     my_total = totals->of(s.turn, FUSED_THREADS + t);
     const uint32_t here = s.count[t], before = here ? atomicAdd(my_total, here) : 0, nmoved = s.done[t] ? 0 : here;
     const uint32_t place = scan_threads(nmoved, s.sums[0]);
@@ -229,23 +204,15 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     __syncthreads(); /* all places */
     bring_into_runs(ranks, s_tile, count, s, s_numbers);
     const uint32_t start = await_totals(&total, my_total, true, split.n, s.sums);
-    s.base[t] = start + (s.done[t] ? (SHAPE::ALONE ? before : 0) : before - place);
+    s.base[t] = start + before - (s.done[t] ? 0 : place);
     const bool fits = !__syncthreads_or(total > split.bucket_max && !s.done[t]); /* also: the tile is in runs, and each has its place */
     if (blockIdx.x == 0) totals->hand_over(s.turn);
     if (!fits) return false;
     if (blockIdx.x == 0) list_buckets(split, start, total, s, NULL); /* after what it has announced in sort_fused.cuh */
-    ITEM *dst = (ITEM *)split.tmp;
+    KEY *dst = (KEY *)split.tmp;
 #pragma unroll 4
-    for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) put_item<!SHAPE::ALONE>(split, dst, s.base[s_numbers[i]] + i, s_tile[i]);
-    if constexpr (SHAPE::ALONE) {
-        fill_parts<KEY>(split, s);
-    } else if (repeats.n) {
-        __threadfence(); /* having seen all totals, see all rows */
-        if (t < repeats.n) atomicAdd(&repeats.base[t], s.base[repeats.part[t]]);
-        add_rows(split, repeats);
-        __syncthreads(); /* all places */
-        put_repeats(split, repeat_ranks, repeats, rows, blockIdx.x * split.tile_items);
-    }
+    for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) put_item<false>(split, dst, s.base[s_numbers[i]] + i, s_tile[i]);
+    fill_parts(split, s);
     return true;
 }
 

@@ -107,8 +107,8 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
 /* Of more keys with something beside them that do not fit the multiprocessors, it is worth while to ask which bits vary. */
 #define GAPS_VALUES_MIN (1u << 20)
 
-/* Of more keys with something beside them, stable passes are quicker if there are only two digits to sort by, or some thousand values. */
-#define PASSES_PAY_MIN (1u << 18)
+/* Of more 32-bit keys with values that fit the multiprocessors, rounds (sort_rounds.cuh) are quicker than buckets by the bits that vary. */
+#define GAPS_ROUNDS_MIN (1u << 19)
 
 /* By rounds (sort_rounds.cuh): threads of a CTA, one a multiprocessor, half of them for few keys; keys a thread, at most; and digits, at
  * most, where nothing else is tried. Of 32-bit keys fewer, and argsorts, are quicker split. */
