@@ -99,9 +99,10 @@ static __device__ __forceinline__ void count_digits(const struct sort_job &job, 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
 /* Turns the histograms of SORT_HISTOGRAM_THREADS / SORT_DIGITS passes into starts, at once, since each waits for memory; ORs a bit into
- * *s_live for each pass in which more than one digit occurs. All threads call it. s_sums [warps]. */
-static __device__ __forceinline__ void scan_histograms(const struct sort_job &job, uint32_t first_pass, uint64_t *s_sums,
-                                                       uint32_t *s_live) {
+ * *s_live for each pass in which more than one digit occurs. Returns how many keys have thread t's digit. All threads call it. s_sums
+ * [warps]. */
+static __device__ __forceinline__ uint64_t scan_histograms(const struct sort_job &job, uint32_t first_pass, uint64_t *s_sums,
+                                                           uint32_t *s_live) {
     const uint32_t pass = first_pass + threadIdx.x / SORT_DIGITS;
     uint64_t *base = &job.header->base[0][pass][threadIdx.x % SORT_DIGITS];
     const uint64_t count = pass < job.npasses ? __ldcg(base) : 0; /* from L2, where the other CTAs' atomics took place */
@@ -109,6 +110,7 @@ static __device__ __forceinline__ void scan_histograms(const struct sort_job &jo
     if (pass < job.npasses) *base = start;
     if (count > 0 && count < job.n) atomicOr(s_live, 1u << pass);
     __syncthreads(); /* s_sums may be used again, and *s_live is known */
+    return count;
 }
 
 /* How often keys are moved if so many passes sort. */
@@ -195,12 +197,20 @@ static __device__ __forceinline__ bool is_done_last(uint32_t *ndone) {
     return s_last;
 }
 
-/* Which passes must sort: a bit for each. All threads call it. */
-static __device__ __forceinline__ uint32_t scan_all_histograms(const struct sort_job &job, uint64_t *s_sums) {
+/* Which passes must sort: a bit for each. *varying: the bits in which digits that occur to this thread differ from those of the first key.
+ * All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ uint32_t scan_all_histograms(const struct sort_job &job, uint64_t *s_sums, uint64_t *varying) {
     __shared__ uint32_t s_live;
+    const KEY first = key_order<KEY>(job).image(*(const KEY *)job.keys_in);
+    *varying = 0;
     if (threadIdx.x == 0) s_live = 0;
     __syncthreads(); /* zero before bits */
-    for (uint32_t pass = 0; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS) scan_histograms(job, pass, s_sums, &s_live);
+    for (uint32_t at = 0; at < job.npasses; at += SORT_HISTOGRAM_THREADS / SORT_DIGITS) {
+        const uint64_t count = scan_histograms(job, at, s_sums, &s_live);
+        const uint32_t pass = at + threadIdx.x / SORT_DIGITS, digit = threadIdx.x % SORT_DIGITS;
+        if (count) *varying |= (uint64_t)(digit ^ digit_of(first, job.shift[pass], job.mask[pass])) << job.shift[pass];
+    }
     return s_live;
 }
 
@@ -223,17 +233,39 @@ static __device__ __forceinline__ void plan_passes(const struct sort_job &job, u
     write_plan(job, job, kept, false, kept != live);
 }
 
-/* All that is to be done for keys that are not closed up, and not counted by value: by the kernel that finds out that they are left to the
- * passes, and has as many threads as the one below. All threads of all CTAs call it; true for the CTA that is done last. s_counts: the
- * counters. */
-template <typename KEY> static __device__ __forceinline__ bool count_and_plan(const struct sort_job &job, uint32_t *s_counts) {
+/* Leaves everything to the kernel below, as bits that do not vary are to be left out: so nothing has been counted yet. All threads call it.
+ */
+static __device__ __forceinline__ void plan_anew(const struct sort_job &job, uint64_t varying, struct seen_bits *seen) {
+    const uint32_t digit = threadIdx.x % SORT_DIGITS;
+    for (uint32_t pass = threadIdx.x / SORT_DIGITS; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS)
+        job.header->base[0][pass][digit] = 0;
+    if (threadIdx.x > 0) return;
+    job.header->histograms_done = 0;
+    seen->of_cta[0] = varying;
+    seen->nctas = 1;
+}
+
+/* All that is to be done for keys that are not counted by value: by the kernel that finds out that they are left to the passes, and has as
+ * many threads as the one below. What is counted tells which bits vary, too: if leaving the others out saves so many passes (seen: NULL,
+ * or where that is told), the kernel below counts anew. All threads of all CTAs call it. Returns how it went to the CTA that is done last,
+ * 0 to others. s_counts: the counters. */
+template <typename KEY>
+static __device__ __forceinline__ uint32_t count_and_plan(const struct sort_job &job, uint32_t *s_counts, struct seen_bits *seen,
+                                                          uint32_t least_saved) {
     __shared__ uint64_t s_sums[SORT_HISTOGRAM_THREADS / 32];
     clear_first_states(job);
     __syncthreads(); /* nobody needs the shared memory any more */
     count_all_digits<KEY>(job, s_counts, job.may_mend);
-    if (!is_done_last(&job.header->histograms_done)) return false;
-    plan_passes<KEY>(job, scan_all_histograms(job, s_sums), s_counts, job.may_mend);
-    return true;
+    if (!is_done_last(&job.header->histograms_done)) return 0;
+    uint64_t varying;
+    const uint32_t live = scan_all_histograms<KEY>(job, s_sums, &varying);
+    if (seen) varying = or_of_threads(varying, s_sums);
+    if (seen && digits_saved(varying) >= least_saved) {
+        plan_anew(job, varying, seen);
+        return NOT_SPLIT;
+    }
+    plan_passes<KEY>(job, live, s_counts, job.may_mend);
+    return PASSES_PLANNED;
 }
 
 /* Dynamic shared memory: the counters; or a table of values. */
@@ -263,7 +295,8 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     if constexpr (sizeof(KEY) >= 4) {
         if (tried && plan_values<KEY>(job, s_memory, s_values, s_sums)) return; /* all CTAs have tried, or none has */
     }
-    const uint32_t live = scan_all_histograms(job, s_sums);
+    uint64_t varying;
+    const uint32_t live = scan_all_histograms<KEY>(job, s_sums, &varying);
     if (!closed)
         plan_passes<KEY>(job, live, (uint32_t *)s_memory, sampled);
     else

@@ -179,9 +179,9 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     const bool in_vain = few || two_digits || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
-    const bool gaps = skewed && !few && job.seen && look_for_gaps<KEY>(job, s_seen);
-    if (skewed && !few && !gaps && passes.header) {
-        if (count_and_plan<KEY>(passes, s_words) && threadIdx.x == 0) job.header->too_big = PASSES_PLANNED;
+    if (skewed && !few && passes.header) {
+        const uint32_t how = count_and_plan<KEY>(passes, s_words, job.seen, job.least_saved);
+        if (how && threadIdx.x == 0) job.header->too_big = how;
         return;
     }
     if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
