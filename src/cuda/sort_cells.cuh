@@ -121,7 +121,7 @@ static __device__ __forceinline__ void count_cells(const struct split_job &job, 
 
 /* The keys that a cell must be expected to have, of a sample: six standard deviations more than its part of it. */
 static __device__ __forceinline__ float expected_of_sample(uint32_t count, const struct split_job &job) {
-    return ((float)count + 6 * sqrtf((float)count) + 4) * ((float)job.n / (float)CELL_SAMPLE);
+    return ((float)count + 6 * sqrtf((float)count) + 4) * ((float)job.n / (float)min(job.n, CELL_SAMPLE));
 }
 
 /* How many more keys of a sample a cell would have if it were as dense everywhere as where it is densest: halfway to its neighbours. But a
@@ -139,7 +139,7 @@ static __device__ __forceinline__ float excess_keys(const uint32_t *s_counts, co
 /* The same if it is counted in full, or were so dense. All threads have counted. */
 static __device__ __forceinline__ uint32_t expected_keys(const uint32_t *s_counts, const struct split_job &job) {
     const uint32_t count = s_counts[threadIdx.x];
-    if (job.n <= CELL_SAMPLE) return count;
+    if (job.n <= CELL_SAMPLE) return count + (uint32_t)excess_keys(s_counts, job);
     return (uint32_t)(expected_of_sample(count, job) + excess_keys(s_counts, job) * ((float)job.n / (float)CELL_SAMPLE));
 }
 

@@ -57,8 +57,7 @@ static __device__ __forceinline__ bool divide_cell(const struct split_job &split
 }
 
 /* Writes the keys of the parts that are not moved: where there are few, a warp a part. */
-template <typename KEY>
-static __device__ __forceinline__ void fill_parts(const struct split_job &split, const struct sample_desk<KEY> &s) {
+template <typename KEY> static __device__ __forceinline__ void fill_parts(const struct split_job &split, const struct sample_desk<KEY> &s) {
     const struct key_order<KEY> order(split);
     for (uint32_t i = 0; i < s.ndone; i++) {
         const uint32_t part = s.done_parts[i], count = s.count[part];
