@@ -3,7 +3,8 @@
  * ---- short inputs and the look-back pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *
  * A tile is THREADS * ROWS vectors of 16 bytes. More rows: fewer tiles, so less waiting for the exchange words, but more registers and so
- * fewer CTAs a multiprocessor to hide that wait behind; and short inputs fill fewer multiprocessors. docs/short.md has what was tried. */
+ * fewer CTAs a multiprocessor to hide that wait behind; and short inputs fill fewer multiprocessors. docs/log/short.md has what was tried.
+ */
 #ifndef UPSWEEP_CUDA_TUNING_H
 #define UPSWEEP_CUDA_TUNING_H
 
@@ -79,7 +80,7 @@ enum { RECORD_MEDIUM_NBYTES = 32, RECORD_SPREAD_TILES = 512, RECORDS_SMALL_NBYTE
 /* ---- the ring pass (NVIDIA H200, CUDA 13.0, 2026-11-21) ----
  *
  * REDUCERS and FINISHERS are warps; a tile is FINISHERS * ROWS * 512 bytes, and STAGES tiles are in flight: what matters most is that
- * they fill the 227 KiB of shared memory. docs/ring.md has the shapes that were tried. */
+ * they fill the 227 KiB of shared memory. docs/log/ring.md has the shapes that were tried. */
 enum { RING_SHARED_NBYTES = 227 << 10 }; /* what a CTA can have on sm_90 and sm_100 */
 
 /* Tiles of a CTA that are on their way at a time. Compaction of 64 MiB of u32, half kept: all slots 37.8 us, 4 36.3, 3 36.1, 2 33.9. */
