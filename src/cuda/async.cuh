@@ -77,6 +77,13 @@ static __device__ __forceinline__ uint64_t cache_policy(Evict when) {
     return when == Evict::FIRST ? first : last;
 }
 
+/* An ordinary store that says so, too. */
+static __device__ __forceinline__ void store_hinted(uint4 *to, uint4 x, uint64_t policy) {
+    asm volatile("st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w),
+                 "l"(policy)
+                 : "memory");
+}
+
 /* Starts copying nbytes (a multiple of 16, both ends aligned to 16) to shared memory; reports to the barrier. */
 static __device__ __forceinline__ void bulk_load(void *s_dst, const void *src, unsigned nbytes, uint64_t *barrier, Evict when) {
     if (when == Evict::AS_ALWAYS)
@@ -89,22 +96,6 @@ static __device__ __forceinline__ void bulk_load(void *s_dst, const void *src, u
                      "l"(src), "r"(nbytes), "r"(shared_address(barrier)), "l"(cache_policy(when))
                      : "memory");
 }
-
-/* Starts copying nbytes (as above) from shared memory to global memory. */
-static __device__ __forceinline__ void bulk_store(void *dst, const void *s_src, unsigned nbytes, Evict when) {
-    if (when == Evict::AS_ALWAYS)
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dst), "r"(shared_address(s_src)), "r"(nbytes)
-                     : "memory");
-    else
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(dst),
-                     "r"(shared_address(s_src)), "r"(nbytes), "l"(cache_policy(when))
-                     : "memory");
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-
-/* Waits until all that this thread has started with bulk_store() has been read, and the buffers may be used anew; or has been written. */
-static __device__ __forceinline__ void bulk_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
-static __device__ __forceinline__ void bulk_wait_written() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 /* Orders this thread's ordinary accesses to shared memory before later ones of the copy engine: needed before a buffer is handed back to
  * it that was written with ordinary stores, or was read into registers that nothing has used yet. */

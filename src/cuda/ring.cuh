@@ -8,10 +8,9 @@
  *             reducers          reduce each chunk of a landed tile, publish the tile's aggregate ----> one word a CTA and wave
  *             prefix            read all G words of the wave; those before mine -> my prefix; all -> the carry into wave k + 1
  *             finishers         a chunk of the tile each: prepare while the prefix is under way, finish when it is there
- *             sender            where there is one: has the copy engine write out what finishers have left in the slot
  *
- * Where what becomes of a chunk is most of the work, finishers *convert*: they count a chunk as soon as it has landed, put what becomes of
- * it into a queue of their own, and store the oldest when there is no room for more: one warp looks at it once.
+ * Where what becomes of a chunk is most of the work, finishers look at it once: they count it as soon as it has landed, and *pack* what is
+ * kept of it in its place, or *convert* it into a queue of their own; and store that some tiles later, when the prefix is there.
  *
  * Why: a look-back chain makes every tile wait for its predecessor's prefix. Here nothing chains: a CTA needs only the *aggregates* of its
  * wave, which reducers publish as soon as tiles land, several waves ahead of those who finish; the carry is replicated in every CTA. One
@@ -52,9 +51,9 @@ template <class P> struct RingPrefix : Ring<P> {
             /* All CTAs have published in this launch, so all have read next_wave: the next launch's first wave may be set. */
             if (k == 0 && blockIdx.x == 0 && lane == 0) exchange.advance(input.nwaves);
             if (tile_of(k) < input.ntiles && lane == 0) {
-                /* The old prefix has been read: before that slot was given back. Those who convert have read it when they have counted this
-                 * tile, of which the exchange has told already; waiting for it costs nothing, and tools can follow. */
-                if (P::CONVERTS)
+                /* The old prefix has been read: before that slot was given back. Finishers that count have read it when they have counted
+                 * this tile, of which the exchange has told already; waiting for it costs nothing, and tools can follow. */
+                if (Base::FINISHERS_COUNT)
                     barrier_wait(&s.counted[k % P::STAGES], parity_of(k));
                 else if (k >= SLOTS)
                     barrier_wait(&s.empty[(k - SLOTS) % P::STAGES], parity_of(k - SLOTS));
@@ -112,12 +111,11 @@ template <class P> struct RingReducer : Ring<P> {
         for (unsigned k = 0; k < input.nwaves; k++) {
             typename P::Value aggregate = neutral();
             if (tile_of(k) < input.ntiles) {
-                if constexpr (P::CONVERTS)
+                if constexpr (Base::FINISHERS_COUNT)
                     barrier_wait(&s.counted[k % P::STAGES], parity_of(k));
                 else
                     reduce_chunks(k, reducer);
                 if (reducer == 0) aggregate = fold_chunks(s.chunk[k % P::STAGES]);
-                if (P::SENDS && reducer == 0 && lane == 0) s.aggregate[k % P::STAGES] = aggregate;
                 /* This lane has read its part of the chunks and written its notes. */
                 barrier_arrive(P::TAKES ? &s.counted[k % P::STAGES] : &s.ready[k % P::STAGES]);
             }
@@ -150,11 +148,9 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
     if (threadIdx.x == 0) {
         for (unsigned i = 0; i < P::STAGES; i++) {
             barrier_init(&s.full[i], 32);
-            /* 1: the prefix warp's lane 0. */
-            barrier_init(&s.ready[i], 1 + (P::TAKES ? 0 : 32 * P::REDUCERS) + (P::SENDS ? 32 * P::FINISHERS : 0));
+            barrier_init(&s.ready[i], 1 /* the prefix warp's lane 0 */ + (P::TAKES ? 0 : 32 * P::REDUCERS));
             barrier_init(&s.counted[i], 32 * (P::TAKES ? P::REDUCERS : P::FINISHERS));
-            barrier_init(&s.staged[i], 32 * P::FINISHERS);
-            barrier_init(&s.empty[i], P::SENDS ? 32 : 32 * P::FINISHERS);
+            barrier_init(&s.empty[i], 32 * P::FINISHERS);
         }
         barrier_init_fence();
         s.first_wave = load_relaxed_8(&words->next_wave);
@@ -171,14 +167,12 @@ static __global__ void __launch_bounds__(Ring<P>::THREADS, 1)
         RingProducer<P>{cta}.produce();
     else if (warp == 1)
         RingPrefix<P>{cta}.find_prefixes();
-    else if (P::SENDS && warp == 2) {
-        if constexpr (P::SENDS) RingFinisher<P>{cta}.send();
-    } else if (warp < first_finisher)
+    else if (warp < first_finisher)
         RingReducer<P>{cta}.reduce(warp - first_reducer);
     else if constexpr (P::CONVERTS)
         RingFinisher<P>{cta}.convert(warp - first_finisher);
-    else if constexpr (P::SENDS)
-        RingFinisher<P>{cta}.stage(warp - first_finisher);
+    else if constexpr (P::PACKS)
+        RingFinisher<P>{cta}.pack(warp - first_finisher);
     else if constexpr (P::TAKES)
         RingFinisher<P>{cta}.take(warp - first_finisher);
     else

@@ -3,6 +3,7 @@
 #ifndef UPSWEEP_RING_COMPACT_LAUNCH_CUH
 #define UPSWEEP_RING_COMPACT_LAUNCH_CUH
 
+#include "ring_indices.cuh"
 #include "ring_turned.cuh"
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
@@ -30,16 +31,12 @@ static cudaError_t queue_ring_compact(const struct cuda_queue *queue, const stru
     return launch_ring<P>(queue, ring_compact_args<T>(a, decide), a->in, a->n * a->elem_nbytes);
 }
 
-/* By what elements are moved. */
-template <class T, class D, bool SPLIT> struct RingMoves { typedef RingElements<T, D, SPLIT> Policy; };
-template <class D, bool SPLIT> struct RingMoves<uint8_t, D, SPLIT> { typedef RingBytes<D, SPLIT> Policy; };
-
 /* Where rejected ones behind the kept ones begin depends on all elements. The first tiles can wait in shared memory until all are known;
  * what comes after them is counted first, by all CTAs, while their first tiles arrive. Or one side is turned round: not by flags, which are
  * soon counted, nor of bytes, which are short of instructions. */
 template <class T, class D>
 static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
-    typedef typename RingMoves<T, D, true>::Policy P;
+    typedef RingCompact<T, D, true> P;
     const uint64_t nbytes = a->n * a->elem_nbytes, held = (uint64_t)queue->nsms * P::STAGES * Ring<P>::TILE_NBYTES - ring_head(a->in);
     RingCompactArgs<D> args = ring_compact_args<T>(a, decide);
     if (a->rest == nullptr && nbytes > held) {
@@ -58,7 +55,7 @@ static cudaError_t launch_ring_partition(const struct cuda_queue *queue, const s
 template <class T, class D>
 static cudaError_t launch_ring_elements(const struct cuda_queue *queue, const struct compact_args *a, const D &decide) {
     if (a->output == COMPACT_SPLIT) return launch_ring_partition<T>(queue, a, decide);
-    return queue_ring_compact<typename RingMoves<T, D, false>::Policy, T>(queue, a, decide);
+    return queue_ring_compact<RingCompact<T, D, false>, T>(queue, a, decide);
 }
 
 template <class T> static cudaError_t launch_ring_where(const struct cuda_queue *queue, const struct compact_args *a, Keep<T> keep) {

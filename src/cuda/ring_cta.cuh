@@ -14,29 +14,28 @@
 
 template <class P> struct RingShared {
     uint64_t full[P::STAGES];                         /* the slot's tile has landed */
-    uint64_t counted[P::STAGES];                      /* finishers that convert, or reducers, know what chunks come to */
+    uint64_t counted[P::STAGES];                      /* finishers that pack or convert, or reducers, know what chunks come to */
     uint64_t ready[P::STAGES];                        /* the tile's prefix and what its reducers found are there */
-    uint64_t staged[P::STAGES];                       /* what is to be sent lies in the slot */
     uint64_t empty[P::STAGES];                        /* the slot may be filled anew */
     typename P::Value chunk[P::STAGES][P::FINISHERS]; /* its aggregate; once `ready`: the fold of those before it in the tile */
     typename P::Carry prefix[P::STAGES];
-    typename P::Value aggregate[P::STAGES]; /* of the tile */
-    uintptr_t side_first[P::STAGES];        /* said by the producer: finding it may take a division */
+    uintptr_t side_first[P::STAGES]; /* said by the producer: finding it may take a division */
     uint64_t first_wave;
     typename P::Carry carry_in, total;
     unsigned long long rest; /* {arrivals 8, sum 56} of finishers, if the policy HOLDS */
 };
 
 template <class P> struct Ring {
-    static constexpr unsigned HELPERS = P::SENDS ? 3 : 2; /* producer, prefix, sender */
-    static constexpr unsigned WARPS = HELPERS + P::REDUCERS + P::FINISHERS;
+    static constexpr unsigned HELPERS = 2; /* producer, prefix */
+    static constexpr bool FINISHERS_COUNT = P::PACKS || P::CONVERTS;
+    static constexpr unsigned WARPS = HELPERS + P::REDUCERS + P::FINISHERS * P::TEAMS;
     static constexpr unsigned THREADS = WARPS * 32;
     static constexpr unsigned CHUNK_NBYTES = P::ROWS * P::ROW_NBYTES;
     static constexpr unsigned TILE_NBYTES = P::FINISHERS * CHUNK_NBYTES;
-    static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES + P::TAIL_NBYTES, SLOT_NBYTES = LOAD_NBYTES + P::ROOM_NBYTES;
+    static constexpr unsigned LOAD_NBYTES = P::HALO_NBYTES + TILE_NBYTES + P::TAIL_NBYTES;
     static constexpr unsigned NOTE_NBYTES = P::NOTE_WORDS * 128;
     static constexpr unsigned SLOTS = P::SLOTS > 0 ? P::SLOTS : P::STAGES;
-    static constexpr unsigned SIDES_AT = SLOTS * SLOT_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
+    static constexpr unsigned SIDES_AT = SLOTS * LOAD_NBYTES, NOTES_AT = SIDES_AT + P::STAGES * P::SIDE_NBYTES;
     static constexpr unsigned WORK_AT = NOTES_AT + SLOTS * P::FINISHERS * NOTE_NBYTES;
     static constexpr unsigned SHARED_NBYTES = WORK_AT + P::FINISHERS * P::WORK_NBYTES;
     static_assert(P::HALO_NBYTES % 16 == 0 && P::TAIL_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 &&
@@ -44,7 +43,8 @@ template <class P> struct Ring {
                   "");
     static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32 && THREADS <= 1024, "reducers take as many chunks, a warp sums");
-    static_assert(!P::CONVERTS || (P::REDUCERS == 1 && SLOTS + P::QUEUED < P::STAGES), "who stores a tile reads what is known of it");
+    static_assert(!FINISHERS_COUNT || P::REDUCERS == 1, "that is all there is to do");
+    static_assert(!P::CONVERTS || SLOTS + P::QUEUED < P::STAGES, "who stores a tile reads what is known of it");
     static_assert(!P::TAKES || SLOTS < P::STAGES, "so does who finishes one");
 
     const typename P::Args &args;
@@ -62,7 +62,7 @@ template <class P> struct Ring {
         return (P::TURNS && way.backwards ? input.ntiles - 1 - tile_of(wave) : tile_of(wave)) * TILE_NBYTES;
     }
     /* Where the tile lies; its halo is before that. */
-    __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % SLOTS * SLOT_NBYTES + P::HALO_NBYTES; }
+    __device__ unsigned char *slot_of(unsigned wave) const { return slots + wave % SLOTS * LOAD_NBYTES + P::HALO_NBYTES; }
     __device__ uint32_t *note_of(unsigned wave, unsigned chunk) const {
         return (uint32_t *)(slots + NOTES_AT + (wave % SLOTS * P::FINISHERS + chunk) * NOTE_NBYTES);
     }
@@ -98,11 +98,6 @@ template <class P> struct Ring {
     __device__ bool passes(unsigned k) const {
         if constexpr (P::HOLDS) return k < 2 * P::STAGES && !way.turns && P::has_rest(args);
         return false;
-    }
-
-    __device__ RingTile<P> tile_at(unsigned k) const {
-        const unsigned i = k % P::STAGES;
-        return {first_of(k), s.prefix[i], s.aggregate[i], s.total, s.chunk[i], way};
     }
 };
 

@@ -2,7 +2,7 @@
  *
  *   finish      reads its chunk, waits for the prefix, writes
  *   take        when reducers are done, takes along its chunk and what they have noted, gives the slot back, waits for the prefix, writes
- *   stage       reads its chunk, waits for its place in the tile, leaves in the slot what is to be written, which the sender sends
+ *   pack        counts its chunk as it comes, packs what is kept of it where it lies, and stores that some tiles later
  *   convert     counts its chunk as it comes, puts what becomes of it into a queue of its own, and stores the oldest when that is full */
 #ifndef UPSWEEP_RING_FINISHERS_CUH
 #define UPSWEEP_RING_FINISHERS_CUH
@@ -13,43 +13,57 @@ template <class P> struct RingFinisher : Ring<P> {
     typedef Ring<P> Base;
     static constexpr unsigned CHUNK_NBYTES = Base::CHUNK_NBYTES;
     using Base::args, Base::input, Base::exchange, Base::s, Base::lane, Base::way, Base::tile_of, Base::slot_of, Base::note_of,
-        Base::parity_of, Base::place_of, Base::tile_at;
+        Base::parity_of, Base::place_of, Base::holds;
 
-    __device__ void count_rest(unsigned c) {
-        const unsigned thread = (blockIdx.x * P::FINISHERS + c) * 32 + (unsigned)lane;
-        unsigned long long n[1] = {P::count_rest(args, thread, gridDim.x * P::FINISHERS * 32)};
+    /* Which of a tile's chunks is the c-th one taken. */
+    __device__ unsigned part_of(unsigned c) const { return P::TURNS && way.backwards ? P::FINISHERS - 1 - c : c; }
+
+    __device__ void count_rest(unsigned warp) {
+        constexpr unsigned WARPS = P::TEAMS * P::FINISHERS;
+        const unsigned thread = (blockIdx.x * WARPS + warp) * 32 + (unsigned)lane;
+        unsigned long long n[1] = {P::count_rest(args, thread, gridDim.x * WARPS * 32)};
         warp_fold_rows<Add<unsigned long long>>(n);
         if (lane != 0) return;
         const unsigned long long before = atomicAdd(&s.rest, 1ull << 56 | n[0]);
-        if (before >> 56 == P::FINISHERS - 1) exchange.publish_rest((before & ~0ull >> 8) + n[0]);
+        if (before >> 56 == WARPS - 1) exchange.publish_rest((before & ~0ull >> 8) + n[0]);
     }
 
-    /* For a sender. What a finisher leaves may lie in any chunk's place, so all must have been read: `ready` waits for finishers too. */
-    __device__ void stage(unsigned c) {
-        if constexpr (P::HOLDS)
-            if (!way.turns && P::has_rest(args)) count_rest(c);
-        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
+    /* mine: what chunk c of tile j comes to, known by lane j % 32. */
+    __device__ void store_packed(unsigned c, unsigned k, typename P::Value mine) {
+        const unsigned i = k % P::STAGES, part = part_of(c);
+        barrier_wait(&s.ready[i], parity_of(k));
+        const typename P::Value sum = __shfl_sync(ALL_LANES, mine, (int)k);
+        const typename P::Carry prefix = P::carry_add(s.prefix[i], s.chunk[i][c]), total = P::HOLDS && !way.turns ? s.total : 0;
+        P::store(args, slot_of(k) + part * CHUNK_NBYTES, {place_of(k, part), way, sum, prefix, total}, lane);
+        barrier_arrive(&s.empty[i]); /* this lane has read its part of the slot, its chunk sum and its prefix */
+    }
+
+    /* Counting comes first, because all CTAs wait for it; so a chunk stays in its slot for LAG tiles more, by when its prefix is there.
+     * Where tiles are held until all is known, what is not held is counted when they have been packed: until then the memory is busy with
+     * them. */
+    __device__ void pack(unsigned warp) {
+        static_assert(P::LAG % P::TEAMS == 0 && Base::SLOTS == P::STAGES, "some are under way");
+        const unsigned team = warp / P::FINISHERS, c = warp % P::FINISHERS, part = part_of(c);
+        typename P::Value mine = 0;
+        unsigned k = team, stored = team;
+        for (; tile_of(k) < input.ntiles; k += P::TEAMS) {
             const unsigned i = k % P::STAGES;
+            unsigned char *const chunk = slot_of(k) + part * CHUNK_NBYTES;
             typename P::Local local;
             barrier_wait(&s.full[i], parity_of(k));
-            const RingPlace place = place_of(k, c);
-            P::prepare(args, (const uint4 *)(slot_of(k) + c * CHUNK_NBYTES), place, local, lane);
-            barrier_arrive(&s.ready[i]); /* this lane has read its part of the chunk */
-            barrier_wait(&s.ready[i], parity_of(k));
-            P::stage(args, slot_of(k), tile_at(k), place, note_of(k, c), local, s.chunk[i][c], lane);
-            fence_async_proxy(); /* what this lane has staged, before the engine reads it */
-            barrier_arrive(&s.staged[i]);
+            const typename P::Value sum = P::count(args, (const uint4 *)chunk, place_of(k, part), local, lane);
+            if (lane == 0) s.chunk[i][c] = sum;
+            barrier_arrive(&s.counted[i]);
+            if ((unsigned)lane == k % 32) mine = sum;
+            P::put(chunk, local, sum, way, lane);
+            fence_async_proxy(); /* what this lane has packed, before the engine fills the slot anew */
+            const bool holds_next = holds(k + P::TEAMS);
+            if constexpr (P::HOLDS)
+                if (k < P::STAGES && !holds_next && !way.turns && P::has_rest(args)) count_rest(warp);
+            if (!holds_next)
+                for (; stored + P::LAG <= k; stored += P::TEAMS) store_packed(c, stored, mine);
         }
-    }
-
-    __device__ void send() {
-        for (unsigned k = 0; tile_of(k) < input.ntiles; k++) {
-            barrier_wait(&s.ready[k % P::STAGES], parity_of(k));
-            barrier_wait(&s.staged[k % P::STAGES], parity_of(k));
-            P::send(args, slot_of(k), tile_at(k), input.head, input.end, lane);
-            barrier_arrive(&s.empty[k % P::STAGES]); /* this lane, or the engine for it, has read its part of the slot */
-        }
-        if (lane == 0) bulk_wait_written();
+        for (; stored < k; stored += P::TEAMS) store_packed(c, stored, mine);
     }
 
     template <class Queue> __device__ void store_oldest(unsigned c, Queue &queue) {

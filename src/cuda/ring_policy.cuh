@@ -12,12 +12,12 @@
  *   finish(args, chunk, place, note, local, prefix)
  *   Or, if it TAKES: take(args, chunk, place, note, local, lane) when reducers are done, and finish(args, place, local, prefix, lane).
  *   Slots are given back in between, before the prefix is known, and there are SLOTS of them, fewer than STAGES
- *   Or, if it SENDS: stage(args, slot, tile, place, note, local, before, lane) leaves in the slot what is to be written, and
- *   send(args, slot, tile, first, end, lane), by a warp of its own, has the copy engine write that out; first and end are the input's;
- *   ROOM_NBYTES of a slot are for both alone
- *   If it HOLDS, and holds(args): the first STAGES waves are finished only when all of them are known; tile.total is then that of all
- *   tiles, total(args, rest, carry), and else 0. If it has_rest(args), finishers begin with count_rest(args, thread, nthreads), of which
- *   rest is the sum
+ *   Or, if it PACKS: finishers count(args, chunk, place, local, lane) -> Value a chunk, take it along in registers, and put(chunk, local,
+ *   value, way, lane) what is kept of it in its own place; store(args, chunk, facts, lane) when LAG more tiles have been counted. TEAMS of
+ *   finishers take tiles in turn. The one reducer only adds up
+ *   If it HOLDS, and holds(args): the first STAGES waves are finished only when all of them are known; facts.total is then that of all
+ *   tiles, total(args, rest, carry), and else 0. If it has_rest(args), finishers then call count_rest(args, thread, nthreads), of
+ *   which rest is the sum
  *   Or, if it CONVERTS: finishers count(args, chunk, place, local, queue, lane) -> Value a chunk, too, and put(args, chunk, place, local,
  *   queue, lane) what becomes of it into a Queue in memory of their own, of up to QUEUED chunks; make_room(queue, local, value, lane) says
  *   whether there is room. store(args, queue, prefix, lane) takes the oldest out, when its prefix is known. The one reducer only adds up.
@@ -67,21 +67,20 @@ struct RingWay {
     bool turns, backwards;
 };
 
-/* What a tile's sender and finishers know of it. */
-template <class P> struct RingTile {
-    uint64_t first;           /* its first byte, counted from byte 0 of tile 0 */
-    typename P::Carry prefix; /* of all tiles before it */
-    typename P::Value aggregate;
-    typename P::Carry total;        /* of all tiles, if the policy HOLDS, and holds() */
-    const typename P::Value *chunk; /* for each chunk, the fold of those before it in the tile */
+/* What is known of a chunk when it is stored. */
+template <class Value, class Carry> struct RingFacts {
+    RingPlace place;
     RingWay way;
+    Value sum;    /* its own */
+    Carry prefix; /* of all chunks taken before it */
+    Carry total;  /* of all, if the policy HOLDS, and holds() */
 };
 
 /* What most policies have in common. */
 struct RingPlain {
-    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, TAIL_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, ROOM_NBYTES = 0;
-    static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0;
-    static constexpr bool AT_HAND = true, LEAVES = false, SENDS = false, HOLDS = false, CONVERTS = false, TAKES = false, TURNS = false;
+    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, TAIL_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, NOTE_WORDS = 0;
+    static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0, TEAMS = 1;
+    static constexpr bool AT_HAND = true, LEAVES = false, PACKS = false, HOLDS = false, CONVERTS = false, TAKES = false, TURNS = false;
     template <class Args> static __device__ RingWay sync_and_choose(const Args &, const RingInput &) {
         __syncthreads();
         return {false, false};

@@ -81,17 +81,23 @@ template <class T> struct RingTurn {
     }
 };
 
-/* If the sides are about as long, it does what RingElements does, which counts first. */
-template <class T, class D> struct RingTurned : RingElements<T, D, true> {
-    typedef RingElements<T, D, true> Base;
+/* A vector that the L2 cache is told something about. */
+struct StoreHinted {
+    uint64_t policy;
+    __device__ __forceinline__ void operator()(uint4 *to, uint4 x) const { store_hinted(to, x, policy); }
+};
+
+/* If the sides are about as long, it does what RingCompact does, which counts first. */
+template <class T, class D> struct RingTurned : RingCompact<T, D, true> {
+    typedef RingCompact<T, D, true> Base;
     typedef typename Base::Args Args;
-    typedef typename Base::Counts Counts;
+    typedef typename Base::Value Value;
+    typedef typename Base::Facts Facts;
     typedef typename Base::Local Local;
-    typedef RingTile<RingTurned> Tile;
     typedef RingTurn<T> Turn;
     static constexpr bool TURNS = true;
-    static constexpr unsigned NBYTES = sizeof(T), LINE = Base::LINE, LOOKS = 256;
-    using Base::TILE_NBYTES, Base::VEC;
+    static constexpr unsigned NBYTES = sizeof(T), LOOKS = 256;
+    using Base::CHUNK_NBYTES;
 
     /* By elements that some threads look at, the same ones in all CTAs. */
     static __device__ RingWay sync_and_choose(const Args &args, const RingInput &input) {
@@ -121,43 +127,31 @@ template <class T, class D> struct RingTurned : RingElements<T, D, true> {
         t.run((uint64_t)blockIdx.x * warps + warp, (uint64_t)gridDim.x * warps);
     }
 
-    /* The rejected ones of tiles taken earlier lie at the end of the output. What a tile has outside the input goes to either end of its
-     * rejected ones, as it comes. */
-    struct Runs : Base::Runs {
-        unsigned nrejected_bytes;
-        __device__ __forceinline__ Runs(const Args &args, const Tile &tile, uint64_t input_first, uint64_t input_end)
-            : Base::Runs(args, tile, input_first) {
-            const uint64_t first = max(tile.first, input_first), end = min(tile.first + TILE_NBYTES, input_end);
-            const uint64_t taken = tile.way.backwards ? input_end - end : first - input_first;
-            const unsigned behind = (unsigned)(tile.first + TILE_NBYTES - end), gap = tile.way.backwards ? this->head : behind;
-            nrejected_bytes = (unsigned)(end - first) - this->nkept_bytes;
-            this->rejected = args.out + (input_end - input_first) - (taken - tile.prefix * NBYTES) - nrejected_bytes;
-            this->rejected_at =
-                (this->kept_at + this->nkept_bytes + gap + LINE - 1) / LINE * LINE + (unsigned)((uintptr_t)this->rejected % LINE);
-        }
-    };
-
-    static __device__ __forceinline__ void stage(const Args &args, unsigned char *slot, const Tile &tile, RingPlace place,
-                                                 const uint32_t *note, const Local &local, unsigned before, int lane) {
-        if (!tile.way.turns) return Base::stage(args, slot, tile, place, note, local, before, lane);
-        const Runs runs(args, tile, place.input_first, place.input_end);
-        const Counts counts(note, lane);
-        const unsigned first = (unsigned)(place.first - tile.first) / NBYTES + (unsigned)lane * VEC; /* of the tile */
-        if (tile.way.backwards) {
-            const unsigned kept = (runs.kept_at + runs.nkept_bytes) / NBYTES - 1 - before;
-            Base::template stage_at<~0u, 1>((T *)slot, kept, runs.rejected_from(first, before) / NBYTES, counts, local);
-        } else {
-            const unsigned rejected = (runs.rejected_at + runs.nrejected_bytes + runs.head) / NBYTES - 1 - (first - before);
-            Base::template stage_at<1, ~0u>((T *)slot, runs.kept_at / NBYTES + before, rejected, counts, local);
-        }
+    /* What comes out in reverse is packed so. */
+    static __device__ __forceinline__ void put(unsigned char *chunk, const Local &local, Value sum, RingWay way, int lane) {
+        const unsigned rejected = Base::rejected_before(local, lane);
+        if (!way.turns)
+            Base::put(chunk, local, sum, way, lane);
+        else if (way.backwards)
+            Base::template put_at<~0u, 1>(chunk, local, sum - 1 - local.before, sum + rejected, lane);
+        else
+            Base::template put_at<1, ~0u>(chunk, local, local.before, CHUNK_NBYTES / NBYTES - 1 - rejected, lane);
     }
 
-    static __device__ __forceinline__ void send(const Args &args, const unsigned char *slot, const Tile &tile, uint64_t input_first,
-                                                uint64_t input_end, int lane) {
-        if (tile.way.turns)
-            Base::send_runs(Runs(args, tile, input_first, input_end), slot, tile, input_end, lane);
-        else
-            Base::send(args, slot, tile, input_first, input_end, lane);
+    /* The rejected ones of chunks taken earlier lie at the end of the output. What a chunk has outside the input lies at either end of its
+     * rejected ones. The side that is turned round in the end is read again. */
+    static __device__ __forceinline__ void store(const Args &args, const unsigned char *chunk, const Facts &facts, int lane) {
+        if (!facts.way.turns) return Base::store(args, chunk, facts, lane);
+        const bool backwards = facts.way.backwards;
+        const RingPlace &place = facts.place;
+        const typename Base::Span span(place);
+        const unsigned kept_nbytes = facts.sum * NBYTES, nbytes = span.nbytes() - kept_nbytes;
+        const unsigned at = kept_nbytes + (unsigned)(backwards ? span.first - place.first : place.first + CHUNK_NBYTES - span.end);
+        const uint64_t taken = backwards ? place.input_end - span.end : span.first - place.input_first;
+        unsigned char *const end = args.out + (place.input_end - place.input_first) - (taken - facts.prefix * NBYTES);
+        const StoreHinted read_again = {cache_policy(Evict::LAST)}, not_again = {cache_policy(Evict::FIRST)};
+        store_shifted(args.out + facts.prefix * NBYTES, chunk, 0, kept_nbytes, lane, backwards ? read_again : not_again);
+        store_shifted(end - nbytes, chunk + at / 16 * 16, at % 16, nbytes, lane, backwards ? not_again : read_again);
     }
 };
 

@@ -99,36 +99,25 @@ template <> struct RingScanShape<8> {
     enum { REDUCERS = 4, FINISHERS = 8, ROWS = 7, STAGES = 8 };
 };
 
-/* With flags, each element brings a byte along. As many reducers as chunks: what they count is waited for by all CTAs. */
-template <int ELEM_NBYTES, bool FLAGS> struct RingCompactShape {
+/* Finishers pack, two teams of them in turn. A tile waits LAG tiles for its prefix in its slot, each team has one in hand, and two are
+ * under way; with less left for these, up to 15 % more time. ROWS are odd here (ring_kept.cuh). With flags, each element brings a byte
+ * along. */
+template <int N_FINISHERS, int N_ROWS> struct RingPackShape {
+    static constexpr unsigned REDUCERS = 1, FINISHERS = N_FINISHERS, ROWS = N_ROWS, STAGES = 8, TEAMS = 2, LAG = STAGES - TEAMS - 2;
+};
+template <int ELEM_NBYTES, bool FLAGS> struct RingCompactShape : RingPackShape<8, 7> {};
+template <> struct RingCompactShape<1, true> : RingPackShape<9, 3> {};
+template <> struct RingCompactShape<2, true> : RingPackShape<7, 5> {};
+template <> struct RingCompactShape<4, true> : RingPackShape<8, 5> {};
+template <> struct RingCompactShape<8, true> : RingPackShape<10, 5> {};
+template <> struct RingCompactShape<16, true> : RingPackShape<10, 5> {};
+
+/* As many reducers as chunks: what they count is waited for by all CTAs. */
+template <int ELEM_NBYTES> struct RingIndicesShape {
     enum { REDUCERS = 12, FINISHERS = 12, ROWS = 4, STAGES = 8 };
 };
-template <> struct RingCompactShape<2, false> {
+template <> struct RingIndicesShape<2> {
     enum { REDUCERS = 14, FINISHERS = 14, ROWS = 4, STAGES = 7 };
-};
-template <> struct RingCompactShape<1, true> {
-    enum { REDUCERS = 8, FINISHERS = 16, ROWS = 2, STAGES = 6 };
-};
-template <> struct RingCompactShape<2, true> {
-    enum { REDUCERS = 8, FINISHERS = 8, ROWS = 4, STAGES = 8 };
-};
-template <> struct RingCompactShape<4, true> {
-    enum { REDUCERS = 12, FINISHERS = 12, ROWS = 4, STAGES = 7 };
-};
-template <> struct RingCompactShape<8, true> {
-    enum { REDUCERS = 12, FINISHERS = 12, ROWS = 4, STAGES = 7 };
-};
-
-/* Compaction of elements of one byte: ROWS are odd here (ring_kept.cuh), and many, because each role has some hundred instructions a chunk.
- */
-template <bool FLAGS, bool SPLIT> struct RingBytesShape {
-    enum { REDUCERS = 9, FINISHERS = 9, ROWS = 3, STAGES = 7 };
-};
-template <> struct RingBytesShape<false, false> {
-    enum { REDUCERS = 8, FINISHERS = 8, ROWS = 7, STAGES = 7 };
-};
-template <> struct RingBytesShape<false, true> {
-    enum { REDUCERS = 10, FINISHERS = 10, ROWS = 5, STAGES = 7 };
 };
 
 /* A partition to one array turns its shorter side round if that is at most so many eighths of all (2^27 u64: 30 % of them 742 us, 40 % 794;

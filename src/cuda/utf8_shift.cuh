@@ -17,21 +17,26 @@ template <int FIRST> static __device__ __forceinline__ uint4 shifted(uint4 a, ui
             __funnelshift_r(x[FIRST + 2], x[FIRST + 3], shift), __funnelshift_r(x[FIRST + 3], x[FIRST + 4], shift)};
 }
 
+/* How a vector is stored: as what is not read again soon. */
+struct StoreStreaming {
+    __device__ __forceinline__ void operator()(uint4 *to, uint4 x) const { __stcs(to, x); }
+};
+
 /* Vectors [first, last) of `line`, of which vector i begins in vector i - 1 of the stage. */
-template <int FIRST>
+template <int FIRST, class Store>
 static __device__ __forceinline__ void store_shifted_vectors(uint4 *line, const uint4 *s_stage, uint32_t first, uint32_t last,
-                                                             unsigned shift) {
+                                                             unsigned shift, const Store &store) {
     const uint4 *from = s_stage + first;
     uint4 *to = line + first;
 #pragma unroll 1
-    for (int left = (int)last - (int)first; left > 0; left -= 32, from += 32, to += 32)
-        __stcs(to, shifted<FIRST>(from[-1], from[0], shift));
+    for (int left = (int)last - (int)first; left > 0; left -= 32, from += 32, to += 32) store(to, shifted<FIRST>(from[-1], from[0], shift));
 }
 
-/* By all lanes: nbytes to dst from a stage, aligned to 16, of which the first s_skew bytes, less than 16, are left out; the 16 bytes before
- * it may be read. */
+/* By all lanes: nbytes to dst from a stage, aligned to 16, of which the first s_skew bytes, less than 16, are left out. Only vectors of the
+ * stage are read that have some of these bytes. */
+template <class Store = StoreStreaming>
 static __device__ __forceinline__ void store_shifted(unsigned char *dst, const unsigned char *s_stage, uint32_t s_skew, uint32_t nbytes,
-                                                     int lane) {
+                                                     int lane, const Store &store = {}) {
     const uint32_t skew = (uint32_t)((uintptr_t)dst % 16), end = skew + nbytes;
     unsigned char *const line = dst - skew;
     const uint32_t first = (skew + 15) / 16, last = max(end / 16, first), mine = first + (uint32_t)lane;
@@ -41,19 +46,19 @@ static __device__ __forceinline__ void store_shifted(unsigned char *dst, const u
     const unsigned shift = past % 4 * 8;
     switch (past / 4) {
     case 4:
-        store_shifted_vectors<4>((uint4 *)line, from, mine, last, 0);
+        store_shifted_vectors<4>((uint4 *)line, from, mine, last, 0, store);
         break;
     case 3:
-        store_shifted_vectors<3>((uint4 *)line, from, mine, last, shift);
+        store_shifted_vectors<3>((uint4 *)line, from, mine, last, shift, store);
         break;
     case 2:
-        store_shifted_vectors<2>((uint4 *)line, from, mine, last, shift);
+        store_shifted_vectors<2>((uint4 *)line, from, mine, last, shift, store);
         break;
     case 1:
-        store_shifted_vectors<1>((uint4 *)line, from, mine, last, shift);
+        store_shifted_vectors<1>((uint4 *)line, from, mine, last, shift, store);
         break;
     default:
-        store_shifted_vectors<0>((uint4 *)line, from, mine, last, shift);
+        store_shifted_vectors<0>((uint4 *)line, from, mine, last, shift, store);
     }
     /* What is no whole vector, at either end. */
     const uint32_t odd = lane < 16 ? (uint32_t)lane : last * 16 + (uint32_t)lane - 16;
