@@ -40,6 +40,8 @@
 #include "sort_bytes.cuh"
 #include "sort_pass.cuh"
 #include "sort_plan.cuh"
+#include "sort_split_launch.cuh"
+#include "sort_stable_launch.cuh"
 
 uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
     const uint64_t total = layout_scratch(queue, n, key_nbytes, value_nbytes, argsort).total;

@@ -9,8 +9,7 @@
 #include "sort_call.cuh"
 #include "sort_rounds.cuh"
 #include "sort_shorts_fused.cuh"
-#include "sort_split_launch.cuh"
-#include "sort_stable_launch.cuh"
+#include "sort_split_choose.cuh"
 
 static bool has_all_bits(const struct sort_args *args) { return args->hi_bit - args->lo_bit == upsweep_type_nbytes(args->type) * 8; }
 

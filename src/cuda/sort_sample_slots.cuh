@@ -16,7 +16,6 @@
 #include "sort_launch.cuh"
 #include "sort_partition.cuh"
 #include "sort_sample_plan.cuh"
-#include "sort_scratch.cuh"
 
 #define NOT_MOVED 0xffffu /* in place of a place in the tile */
 
@@ -216,14 +215,6 @@ __global__ void __launch_bounds__(SLOTS_THREADS, 1) split_by_splitters(const __g
 }
 
 /* ---- the host's part --------------------------------------------------------------------------------------------------------- */
-
-/* Is it for these keys? For integers of 32 bits onesweep is about as quick. One partition must be enough, and a bucket as large as a cell,
- * of which the largest have some 14 times as many keys as the mean. */
-template <typename KEY> static bool choose_sample_slots(struct split_job *job) {
-    if (!job->slots.area || (sizeof(KEY) == 4 && !job->cell_keys) || job->n / 1000 > job->bucket_max) return false;
-    job->slots.sample_items = (uint32_t)room_of_slots(job->n, sizeof(KEY), false);
-    return true;
-}
 
 template <typename KEY> static cudaError_t launch_sample_slots(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t ntiles = (job->n + sample_slots_shape<KEY>::ITEMS - 1) / sample_slots_shape<KEY>::ITEMS, nsms = (uint32_t)queue->nsms;

@@ -30,6 +30,19 @@ template <> struct fused_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 512, 9, 12, 2, 4> MIDDLE, BIG;
 };
 
+/* The same of stable splits (sort_stable.cuh). */
+template <typename ITEM> struct stable_shapes {
+    typedef bucket_shape<ITEM, 256, 10, 10, 6> LITTLE;
+    typedef bucket_shape<ITEM, 256, 18, 11, 4> MIDDLE;
+    typedef bucket_shape<ITEM, 512, 18, 12, 2> BIG;
+};
+template <> struct stable_shapes<uint64_t> {
+    typedef bucket_shape<uint64_t, 256, 2, 10, 5> LEAST;
+    typedef bucket_shape<uint64_t, 256, 10, 10, 4> LITTLE;
+    typedef bucket_shape<uint64_t, 512, 9, 11, 2> MIDDLE;
+    typedef bucket_shape<uint64_t, 512, 18, 12, 2> BIG;
+};
+
 /* Behind slots, buckets are on average filled to 4/17 at least. */
 static_assert(split_shapes<uint32_t>::MIDDLE::ITEMS > 17 * SPLIT_MEAN_MIN / 4 &&
                   split_shapes<uint64_t>::MIDDLE::ITEMS > 17 * SPLIT_MEAN_MIN / 4 &&

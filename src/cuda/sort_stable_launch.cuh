@@ -1,74 +1,10 @@
-/* sort_stable_launch.cuh: the host's part in sorting keys with values by a stable split (sort_stable.cuh): how many buckets, and the
- * launches.
- *
- * The choice depends on sizes alone and assumes keys whose top bits are spread at random; whether that holds is for the device to find out.
- */
+/* sort_stable_launch.cuh: the launches of stable splits of keys with values (sort_stable.cuh), and of pairs in slots. */
 #ifndef UPSWEEP_CUDA_SORT_STABLE_LAUNCH_CUH
 #define UPSWEEP_CUDA_SORT_STABLE_LAUNCH_CUH
 
 #include "sort_slots_pairs.cuh"
 #include "sort_split_launch.cuh"
 #include "sort_stable.cuh"
-
-/* Shapes of the last step, by the size of buckets (sort_split_launch.cuh). */
-template <typename ITEM> struct stable_shapes {
-    typedef bucket_shape<ITEM, 256, 10, 10, 6> LITTLE;
-    typedef bucket_shape<ITEM, 256, 18, 11, 4> MIDDLE;
-    typedef bucket_shape<ITEM, 512, 18, 12, 2> BIG;
-};
-template <> struct stable_shapes<uint64_t> {
-    typedef bucket_shape<uint64_t, 256, 2, 10, 5> LEAST;
-    typedef bucket_shape<uint64_t, 256, 10, 10, 4> LITTLE;
-    typedef bucket_shape<uint64_t, 512, 9, 11, 2> MIDDLE;
-    typedef bucket_shape<uint64_t, 512, 18, 12, 2> BIG;
-};
-
-/* By two partitions, since only the second takes enough bits off a key to leave room for a place. */
-template <typename SHAPE>
-static bool try_shape(struct split_job *split, const struct cuda_queue *queue, const struct sort_job *job, uint32_t most_bits) {
-    const uint32_t shared = SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes;
-    if (shared > shared_nbytes_per_cta(queue->arch, 1)) return false;
-    const uint32_t bits = max_u32(split_bits(job->n, SHAPE::ITEMS), place_bits(SHAPE::ITEMS));
-    if (bits > most_bits) return false;
-    set_bits(split, job->n, bits, true, SHAPE::ITEMS);
-    return true;
-}
-
-/* Chooses bits and shape; false if a split is not for this sort: some of the bits of the keys, too few or too many. */
-template <typename KEY>
-static bool choose_stable(struct split_job *split, const struct cuda_queue *queue, const struct sort_args *args,
-                          const struct sort_job *job) {
-    if (args->hi_bit - args->lo_bit != sizeof(KEY) * 8 || !job->has_values) return false;
-    if (queue->arch < 90 || queue->arch >= 120 || job->n > SORT_PORTION_ITEMS || job->n < stable_min(sizeof(KEY))) return false;
-    constexpr uint32_t MOST = 2 * SORT_DIGIT_BITS;
-    if constexpr (sizeof(KEY) == 8) {
-        if (try_shape<stable_shapes<uint64_t>::LEAST>(split, queue, job, STABLE_LEAST_BITS)) return true;
-    }
-    return try_shape<typename stable_shapes<KEY>::LITTLE>(split, queue, job, MOST) ||
-           try_shape<typename stable_shapes<KEY>::MIDDLE>(split, queue, job, MOST) ||
-           try_shape<typename stable_shapes<KEY>::BIG>(split, queue, job, MOST);
-}
-
-/* Chooses bits and shape for pairs in slots, if there is a stable split as well; false if these are not for this sort. */
-static bool choose_pair_slots(struct split_job *slots, const struct sort_args *args, const struct sort_job *job) {
-    typedef split_shapes<uint64_t> SHAPES;
-    if (args->keys_in == args->keys_out || args->values_in == args->values_out || args->type == UPSWEEP_F32) return false;
-    if (args->value_nbytes != 4 || job->by_place || ((uintptr_t)args->keys_out ^ (uintptr_t)args->values_out) % 16 != 0) return false;
-    if (args->n > PAIR_SLOTS_MAX || args->n * 8 < SLOTS_MIN_NBYTES) return false;
-    const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
-    const uint64_t room = room_of_slots(args->n, sizeof(uint64_t), true);
-    for (int shape = 0; shape < 2; shape++) {
-        const uint32_t bits = split_bits(args->n, limits[shape]);
-        if (bits > slots_single_bits(4) || args->n > (uint64_t)PAIR_SLOTS_TILE << bits) continue;
-        if (!plan_slots(slots, args->n, room, PAIR_SLOTS_DEVIATIONS, true, bits, limits[shape])) continue;
-        slots->slots.size = slots->cursor + slots->nnumbers; /* beyond the histogram of the split, whose buckets are smaller */
-        set_bits(slots, args->n, bits, false, limits[shape]);
-        slots->values = args->values_in;
-        slots->values_out = args->values_out;
-        return true;
-    }
-    return false;
-}
 
 template <typename SHAPE> static cudaError_t launch_pair_buckets(const struct split_job *job, const struct cuda_queue *queue) {
     return launch_next(queue, sort_slots_pairs<SHAPE>, job->nnumbers, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
