@@ -1,7 +1,7 @@
 /* sort.cu: stable radix sort of keys, of pairs, and of indices. Four ways; read in this order:
  *
  *     sort_call.cuh       the steps that there are; what is known of a sort on the host
- *     sort_plan.cuh       which of the ways below a sort takes, and in which order
+ *     sort_plan.cuh       which of the ways below a sort takes, and in which order; sort_split_choose.cuh: by how many buckets
  *     sort_job.cuh        what a sort is: buffers, plan, and how a key becomes a digit
  *     sort_rank.cuh       where in its tile does a key go
  *     sort_lookback.cuh   how many keys went before the tile
@@ -166,7 +166,7 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split_step(stru
         return split->cell_keys ? launch_split<KEY, ITEM, cell_digits<KEY>>(split, &passes, queue)
                                 : launch_split<KEY, ITEM, bit_digits>(split, &passes, queue);
     default: /* STEP_BUCKETS */
-        return launch_all_buckets<KEY, ITEM>(split, split->value_area ? &call->slots : split, queue);
+        return launch_all_buckets<KEY, ITEM>(split, split->by_value ? &call->slots : split, queue);
     }
 }
 

@@ -18,7 +18,7 @@ struct bucket_list {
     bool slots, sampled;
 
     __device__ __forceinline__ explicit bucket_list(const struct split_job &job)
-        : slots(job.header->too_big == IN_SLOTS), sampled(slots && job.slots.sample_items && job.header->sample_state == SAMPLE_OPEN) {}
+        : slots(job.header->outcome == IN_SLOTS), sampled(slots && job.slots.sample_items && job.header->sample_state == SAMPLE_OPEN) {}
 
     template <typename KEY, typename ITEM> __device__ __forceinline__ uint32_t n(const struct split_job &job) const {
         if (SAMPLES<KEY, ITEM> && sampled) return job.header->sample_slots.nslots;
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     __shared__ struct bucket_desk<ITEM> s_desk;
     wait_for_predecessor();
     const struct bucket_list list(job);
-    if (is_by_value(job) || (!list.slots && job.header->too_big != ALL_FIT)) return;
+    if (is_by_value(job) || (!list.slots && job.header->outcome != ALL_FIT)) return;
     const uint32_t nbuckets = list.n<KEY, ITEM>(job);
     for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
         const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, number, job.nsms * SHAPE::CTAS_PER_SM);

@@ -1,4 +1,7 @@
-/* sort_call.cuh: what the host knows of one sort: its jobs, where in the scratch what is, and the steps that it takes (sort_plan.cuh). */
+/* sort_call.cuh: what the host knows of one sort: its jobs, where in the scratch what is, and the steps that it takes (sort_plan.cuh).
+ *
+ * What kernels must find zeroed lies in the scratch, and is cleared by a launch before them, but for tile states, which histogram kernels
+ * and passes clear; or, of steps that are one launch, in the control memory, where each launch clears what the next one needs. */
 #ifndef UPSWEEP_CUDA_SORT_CALL_CUH
 #define UPSWEEP_CUDA_SORT_CALL_CUH
 
@@ -27,7 +30,7 @@ enum sort_step : uint8_t {
     STEP_ONESWEEP,     /* any keys: sort_histogram.cuh, sort_pass.cuh */
     STEP_GATHER,       /* values by the sorted indices: sort_gather.cuh */
 };
-enum { SORT_MOST_STEPS = 10 };
+enum { SORT_MOST_STEPS = 8 };
 
 struct sort_call {
     const struct cuda_queue *queue;

@@ -243,7 +243,7 @@ static __device__ __forceinline__ void plan_slots(const struct split_job &job, c
 /* Nothing is to be moved. */
 static __device__ __forceinline__ void give_cells_up(const struct split_job &job) {
     if (threadIdx.x > 0) return;
-    job.header->too_big = NOT_SPLIT;
+    job.header->outcome = NOT_SPLIT;
     job.header->slots_full = SLOTS_IN_VAIN;
 }
 

@@ -37,10 +37,10 @@ struct fused_desk {
 static __device__ __forceinline__ void announce_split(const struct fused_job &job, uint32_t turn, uint32_t ndigits, bool fits,
                                                       uint32_t start, uint32_t total) {
     const uint32_t digit = threadIdx.x, end = start + total;
-    const enum split_fit how = fits ? ALL_FIT : how_not_to_split(job.split, total);
+    const enum split_outcome how = fits ? ALL_FIT : how_not_to_split(job.split, total);
     struct split_header *header = job.split.header;
     if (digit == 0) {
-        header->too_big = how;
+        header->outcome = how;
         job.split.start[0] = 0;
         header->sampled.nbuckets = 0;
     }

@@ -49,7 +49,7 @@ static __device__ __forceinline__ void announce_cells(const struct fused_cells_j
     const uint32_t t = threadIdx.x;
     struct split_header *header = job.split.header;
     if (t == 0) {
-        header->too_big = fits ? ALL_FIT : PERHAPS_FEW;
+        header->outcome = fits ? ALL_FIT : PERHAPS_FEW;
         job.split.start[0] = 0;
         header->sampled.nbuckets = header->cells.by_value.nbuckets = 0;
     }
@@ -182,7 +182,7 @@ static __device__ __forceinline__ void announce_by_value(const struct fused_cell
         const uint32_t nbuckets = number + begins;
         job.split.start[nbuckets] = job.split.n;
         plan->first[nbuckets] = value.ndigits;
-        header->too_big = ALL_FIT;
+        header->outcome = ALL_FIT;
         header->sampled.nbuckets = 0;
         plan->nbuckets = nbuckets;
         plan->ndigits = value.ndigits;

@@ -78,7 +78,7 @@ static __device__ void list_buckets(const struct split_job &split, uint32_t star
         list->nbuckets = number + 1;
         list->closed = gaps != NULL;
         if (gaps) list->gaps = *gaps;
-        split.header->too_big = ALL_FIT;
+        split.header->outcome = ALL_FIT;
     }
 }
 

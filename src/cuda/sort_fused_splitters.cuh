@@ -220,7 +220,7 @@ static __device__ __forceinline__ void list_splitter_buckets(const struct split_
     if (threadIdx.x == 0) {
         list->nbuckets = s.nbuckets;
         list->closed = false;
-        split.header->too_big = ALL_FIT;
+        split.header->outcome = ALL_FIT;
     }
 }
 

@@ -11,13 +11,13 @@
 
 #include "sort_job.cuh"
 
-/* units: of a value; lanes: of a group, a power of two. moved: NULL, or what to read instead of `given` if *fit says ALL_FIT. */
+/* units: of a value; lanes: of a group, a power of two. moved: NULL, or what to read instead of `given` if *outcome says ALL_FIT. */
 template <typename UNIT, typename INDEX>
 __global__ void __launch_bounds__(SORT_GATHER_THREADS)
-    sort_gather(UNIT *out, const UNIT *given, const UNIT *moved, const uint32_t *fit, const INDEX *indices, const uint64_t n,
+    sort_gather(UNIT *out, const UNIT *given, const UNIT *moved, const uint32_t *outcome, const INDEX *indices, const uint64_t n,
                 const uint32_t units, const uint32_t lanes) {
     wait_for_predecessor();
-    const UNIT *in = moved && *fit == ALL_FIT ? moved : given;
+    const UNIT *in = moved && *outcome == ALL_FIT ? moved : given;
     constexpr uint32_t ROWS = sort_gather_rows(sizeof(UNIT));
     const uint32_t ngroups = SORT_GATHER_THREADS / lanes;
     const uint64_t first = (uint64_t)blockIdx.x * ROWS * ngroups + threadIdx.x / lanes;

@@ -64,7 +64,7 @@ struct sort_header {
 
 /* What becomes of a sort by buckets: all fit a CTA; nothing is moved to them, and stable passes do it, whose digits may have been counted,
  * or what these do if there are few values; or they are there already, and have not been counted before (sort_slots.cuh). */
-enum split_fit { ALL_FIT, NOT_SPLIT, PASSES_PLANNED, PERHAPS_FEW, IN_SLOTS };
+enum split_outcome { ALL_FIT, NOT_SPLIT, PASSES_PLANNED, PERHAPS_FEW, IN_SLOTS };
 
 /* Device memory: the bits in which images differ from the first one, as seen by each CTA of a kernel that has left a sort to the passes. */
 struct seen_bits {
@@ -93,7 +93,7 @@ struct sort_job {
     uint32_t most_values;      /* if there are so few, keys alone are counted by value, and not moved; others are sorted by its rank */
 
     const void *values_moved;     /* NULL, or if only_if says ALL_FIT, what the indices of values that are gathered are of */
-    const uint32_t *only_if;      /* NULL, or an enum split_fit */
+    const uint32_t *only_if;      /* NULL, or an enum split_outcome */
     const struct seen_bits *seen; /* NULL, or if that is NOT_SPLIT, which bits vary */
     uint32_t least_saved;         /* passes, if bits that do not vary are left out */
     uint32_t histogram_copies;    /* of each counter, in the histogram kernel: a power of two, at most 32 */

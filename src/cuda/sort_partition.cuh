@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_CTAS_PER_SM) split_partit
     __shared__ struct digit_table<DIGITS> s_table;
     __shared__ struct digit_partition<SECOND ? SORT_DIGITS : 1 << SPLIT_SINGLE_BITS> s_partition;
     wait_for_predecessor();
-    if (job.header->too_big != ALL_FIT) return;
+    if (job.header->outcome != ALL_FIT) return;
 
     const bool two = job.coarse_bits > 0, coarse_digit = two && !SECOND;
     const uint32_t left_out = job.header->put_together, fine_bits = job.fine_bits - left_out;

@@ -1,8 +1,8 @@
 /* sort_plan.cuh: which way a sort takes: its steps (enum sort_step), in the order in which they are queued.
  *
  * What is decided here depends on sizes, alignment and the GPU only. What depends on the keys is decided on the device: an attempt that is
- * not for them leaves the input as it is, and says so (enum split_fit); then the next one does the sort, or the last one, which is for any
- * keys. Each choose_...() fills struct split_job for its step, and says false if the step is not for this sort. */
+ * not for them leaves the input as it is, and says so (enum split_outcome); then the next one does the sort, or the last one, which is for
+ * any keys. Each choose_...() fills struct split_job for its step, and says false if the step is not for this sort. */
 #ifndef UPSWEEP_CUDA_SORT_PLAN_CUH
 #define UPSWEEP_CUDA_SORT_PLAN_CUH
 
@@ -19,7 +19,9 @@ static bool has_all_bits(const struct sort_args *args) { return args->hi_bit - a
 template <typename KEY> static bool plan_value_slots(struct sort_call *call) {
     call->slots = call->split;
     if (!choose_value_slots<KEY>(&call->slots, call->args->n, call->split.in == call->split.out)) return false;
-    call->slots.value_area = call->split.value_area = call->scratch + call->layout.slots;
+    call->slots.by_value = call->split.by_value = true;
+    call->slots.slots.area = call->scratch + call->layout.slots;
+    call->slots.slots.size = (uint32_t *)(call->scratch + call->layout.value_size);
     return true;
 }
 
@@ -72,6 +74,13 @@ template <typename KEY> static bool plan_stable(struct sort_call *call) {
     return add_step(call, STEP_STABLE);
 }
 
+/* Does who leaves keys to the passes look which of their bits vary? Of those that fit the multiprocessors, if it is worth while. */
+template <typename KEY> static bool looks_for_gaps(const struct sort_call *call, bool alone) {
+    if (call->queue->nsms > SORT_HISTOGRAM_THREADS || !has_all_bits(call->args)) return false;
+    if (call->steps[0] != STEP_FUSED) return alone || call->args->n > GAPS_VALUES_MIN;
+    return (sizeof(KEY) == 8 || !alone) && !call->split.cell_keys && fused_rows(call->queue, call->args->n) > SAMPLED_MAX_ROWS;
+}
+
 /* With an index: 32-bit keys; 64-bit ones are never. */
 template <typename KEY> struct indexed_item { typedef KEY type; };
 template <> struct indexed_item<uint32_t> { typedef uint64_t type; };
@@ -87,8 +96,8 @@ template <typename KEY> static void plan_attempts(struct sort_call *call) {
     else if (sizeof(KEY) == 4)
         planned = plan_split<KEY, typename indexed_item<KEY>::type>(call);
     if (!planned && !plan_stable<KEY>(call)) return;
-    call->job.only_if = &call->split.header->too_big;
-    if (looks_for_gaps<KEY>(&call->split, call->queue, args, alone)) call->job.seen = call->split.seen = &call->split.header->seen;
+    call->job.only_if = &call->split.header->outcome;
+    if (looks_for_gaps<KEY>(call, alone)) call->job.seen = call->split.seen = &call->split.header->seen;
 }
 
 /* ---- the sort ------------------------------------------------------------------------------------------------------------------ */

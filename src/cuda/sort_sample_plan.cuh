@@ -98,7 +98,7 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
     const uint32_t t = threadIdx.x, thread = blockIdx.x * DRAWN_THREADS + t;
     const uint32_t group = blockIdx.x / DRAWN_CHUNKS, chunk = blockIdx.x % DRAWN_CHUNKS;
     if (is_by_value(job) || job.header->slots_full == SLOTS_OPEN) {
-        if (thread == 0) job.header->too_big = IN_SLOTS;
+        if (thread == 0) job.header->outcome = IN_SLOTS;
         return;
     }
     KEY own[1] = {drawn_image<KEY>(job, group * DRAWN_GROUP + t, BITS)}, images[EACH];
@@ -109,7 +109,7 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
     s.before[t] = 0;
     __syncthreads(); /* zeroes before counts */
     const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
-    if (thread == 0) job.header->too_big = few ? PERHAPS_FEW : NOT_SPLIT;
+    if (thread == 0) job.header->outcome = few ? PERHAPS_FEW : NOT_SPLIT;
     if (few || are_for_passes<KEY>(job, s_seen)) return;
     if (thread == 0) job.header->sample_state = SAMPLE_OPEN;
     sort_sample<DRAWN_THREADS, 1>(own, s.key);

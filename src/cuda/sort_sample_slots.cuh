@@ -184,7 +184,7 @@ static __device__ __forceinline__ void start_sampled_buckets(const struct split_
     }
     if (threadIdx.x == 0) {
         job.start[nslots] = job.n;
-        job.header->too_big = IN_SLOTS;
+        job.header->outcome = IN_SLOTS;
     }
 }
 

@@ -118,7 +118,7 @@ static struct sort_scratch layout_headers(uint64_t n, size_t key_nbytes, bool al
 static void place_headers(struct split_job *split, const struct sort_scratch *layout, char *scratch) {
     split->header = (struct split_header *)(scratch + layout->split);
     split->cursor = (uint32_t *)(scratch + layout->cursor);
-    split->value_size = split->ties = (uint32_t *)(scratch + layout->value_size);
+    split->ties = (uint32_t *)(scratch + layout->value_size);
     split->start = (uint32_t *)(scratch + layout->start);
     split->bound = (uint32_t *)(scratch + layout->bound);
     split->cell_slot = (uint32_t *)(scratch + layout->cell_slot);

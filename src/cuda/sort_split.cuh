@@ -46,7 +46,7 @@ template <typename KEY, typename DIGITS> struct bucket_counts {
         for (int i = 0; i < N; i++) {
             const uint32_t bucket = digits.of(order.image(keys[i])), half = bucket % 2 * 16;
             const uint32_t old = atomicAdd(&mine[bucket / 2 * job.copies], 1u << half) >> half & 0xffff;
-            if (old >= job.bucket_max) *stop = job.header->too_big = NOT_SPLIT; /* one CTA alone has counted too many */
+            if (old >= job.bucket_max) *stop = job.header->outcome = NOT_SPLIT; /* one CTA alone has counted too many */
         }
     }
 };
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
     if (is_by_value(job) || (job.slots.area && job.header->slots_full == SLOTS_OPEN)) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) job.header->too_big = IN_SLOTS;
+        if (blockIdx.x == 0 && threadIdx.x == 0) job.header->outcome = IN_SLOTS;
         return;
     }
     const uint32_t number_bits = job.coarse_bits + job.fine_bits, nbuckets = 1u << number_bits;
@@ -178,13 +178,13 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     __syncthreads(); /* s_seen may be used again */
     const bool in_vain = few || two_digits || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
     const bool skewed =
-        in_vain || (DIGITS::BY_CELLS ? job.header->too_big == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
+        in_vain || (DIGITS::BY_CELLS ? job.header->outcome == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (skewed && !few && passes.header) {
         const uint32_t how = count_and_plan<KEY>(passes, s_words, job.seen, job.least_saved);
-        if (how && threadIdx.x == 0) job.header->too_big = how;
+        if (how && threadIdx.x == 0) job.header->outcome = how;
         return;
     }
-    if (threadIdx.x == 0 && skewed) job.header->too_big = NOT_SPLIT;
+    if (threadIdx.x == 0 && skewed) job.header->outcome = NOT_SPLIT;
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
     for (uint32_t k = threadIdx.x; k < nbuckets / 2; k += blockDim.x) {
@@ -198,15 +198,15 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
         if (low | high) atomicAdd((unsigned long long *)&job.cursor[2 * i], (uint64_t)high << 32 | low); /* both at once */
     }
     if (!is_done_last(&job.header->ctas_done)) return;
-    enum split_fit fit = few ? PERHAPS_FEW : NOT_SPLIT;
-    if (__ldcg(&job.header->too_big) != NOT_SPLIT) {
+    enum split_outcome outcome = few ? PERHAPS_FEW : NOT_SPLIT;
+    if (__ldcg(&job.header->outcome) != NOT_SPLIT) {
         scan_buckets(job, nbuckets, s_sums, s_news);
         __syncthreads(); /* all starts, and all news; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);
-        if (!s_news.too_big) fit = s_news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
+        if (!s_news.too_big) outcome = s_news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     }
-    if (threadIdx.x == 0) job.header->too_big = fit;
-    if (fit == ALL_FIT && job.may_be_two && !s_news.two_too_big) put_together(job, nbuckets / 2);
+    if (threadIdx.x == 0) job.header->outcome = outcome;
+    if (outcome == ALL_FIT && job.may_be_two && !s_news.two_too_big) put_together(job, nbuckets / 2);
 }
 
 #endif

@@ -27,6 +27,13 @@ static uint32_t split_bits(uint64_t n, uint64_t bucket_max) {
     return bits;
 }
 
+/* The same for so many numbers. */
+static uint32_t bits_of(uint32_t nnumbers) {
+    uint32_t bits = SPLIT_MIN_BITS;
+    while (bits < 31 && 1u << bits < nnumbers) bits++;
+    return bits;
+}
+
 /* How many pairs of a sample's keys may share a bucket, on average, if no bucket is too big? And twice that and some, since a sample is
  * one: of keys that are spread at random it is beyond eight standard deviations. */
 static uint32_t sample_limit(const struct split_job *job, uint64_t n) {
@@ -82,8 +89,7 @@ template <typename KEY, typename ITEM> static bool choose_fused(struct split_job
         job->fine_bits = split_bits(n, limits[shape]);
         job->bucket_max = limits[shape];
         job->nnumbers = 1u << job->fine_bits;
-        job->fused = job->fine_bits <= most[shape];
-        if (job->fused) return true;
+        if (job->fine_bits <= most[shape]) return true;
     }
     return false;
 }
@@ -116,8 +122,7 @@ template <typename KEY, typename ITEM> static bool choose_fused_cells(struct spl
     static_assert(FUSED_THREADS * VALUE_ROWS_NBYTES / sizeof(KEY) / 2 < SHAPES::BIG::ITEMS || sizeof(ITEM) > sizeof(KEY), "room to spare");
     for (int shape = 0; shape < 3; shape++) {
         set_cells(job, n, limits[shape], false);
-        job->fused = job->nnumbers <= most[shape];
-        if (!job->fused) continue;
+        if (job->nnumbers > most[shape]) continue;
         if (sizeof(ITEM) > sizeof(KEY) || fused_rows(queue, n) * sizeof(KEY) > VALUE_ROWS_NBYTES) return true;
         job->value_keys = (uint32_t)n / at_once + 1;
         job->nnumbers = max_u32(job->nnumbers, at_once + VALUE_SPARSE + 2);
@@ -131,8 +136,7 @@ template <typename ITEM> static bool choose_cells(struct split_job *job, uint64_
     const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     for (int shape = 0; shape < 3; shape++) {
         set_cells(job, n, limits[shape], sizeof(ITEM) == 4 && n > CELL_SAMPLE);
-        uint32_t bits = SPLIT_MIN_BITS;
-        while (bits < 31 && 1u << bits < job->nnumbers) bits++;
+        const uint32_t bits = bits_of(job->nnumbers);
         const bool single = bits <= SPLIT_SINGLE_BITS;
         if (!single && (shape == 0 || n < SPLIT_TWO_MIN || bits > SPLIT_MAX_BITS)) continue;
         job->coarse_bits = single ? 0 : bits / 2;
@@ -152,8 +156,7 @@ template <typename KEY, typename ITEM> static bool choose_cell_slots(struct spli
         const bool one = i < 2;
         if (!one && args->n < CELL_SLOTS_BIG_MAX && (i == 2 || sizeof(KEY) == 8)) continue;
         set_cells(job, args->n, limits[i % 2], sizeof(KEY) == 4);
-        uint32_t bits = SPLIT_MIN_BITS;
-        while (bits < 31 && 1u << bits < job->nnumbers) bits++;
+        const uint32_t bits = bits_of(job->nnumbers);
         if (one ? job->nnumbers > CELL_SLOTS_SINGLE : bits > SPLIT_MAX_BITS) continue;
         job->coarse_bits = bits <= SPLIT_SINGLE_BITS ? 0 : bits / 2;
         job->fine_bits = bits - job->coarse_bits;
@@ -296,16 +299,6 @@ static bool choose_pair_slots(struct split_job *slots, const struct sort_args *a
         return true;
     }
     return false;
-}
-
-/* ---- what is left to others -------------------------------------------------------------------------------------------------- */
-
-/* Does who leaves keys to the passes look which of their bits vary? Of those that fit the multiprocessors, if it is worth while. */
-template <typename KEY>
-static bool looks_for_gaps(const struct split_job *split, const struct cuda_queue *queue, const struct sort_args *args, bool alone) {
-    if (queue->nsms > SORT_HISTOGRAM_THREADS || args->hi_bit - args->lo_bit != sizeof(KEY) * 8) return false;
-    if (!split->fused) return alone || split->n > GAPS_VALUES_MIN;
-    return (sizeof(KEY) == 8 || !alone) && !split->cell_keys && fused_rows(queue, split->n) > SAMPLED_MAX_ROWS;
 }
 
 #endif

@@ -14,24 +14,30 @@ struct sampled_buckets {
     __align__(16) struct bit_gaps gaps;
 };
 
-/* Device memory. The histogram kernel finds it zeroed, and so what has a word for each bucket, behind it. */
+/* Device memory. The first kernel of a split finds it zeroed, and so what has a word for each bucket, behind it. */
 struct split_header {
+    uint32_t outcome;                   /* enum split_outcome */
+    uint32_t nleft;                     /* buckets for stable passes */
+    __align__(8) struct seen_bits seen; /* of keys left to the passes */
+
+    /* The histogram, and two partitions: */
     uint32_t ctas_done;
-    uint32_t ticket[2];                               /* next tile of the stable partitions */
-    uint32_t too_big;                                 /* enum split_fit */
-    uint32_t put_together;                            /* 1: two buckets are one, as the histogram has it; else 0 */
-    uint32_t nleft;                                   /* buckets for stable passes */
-    struct cell_counts cell_counts;                   /* of floats */
-    __align__(8) struct seen_bits seen;               /* of keys left to the passes */
-    uint32_t slots_full;                              /* enum slots_state */
+    uint32_t ticket[2];                    /* next tile of the stable partitions */
+    uint32_t coarse_cursor[SORT_DIGITS];   /* where the next key of each coarse bucket goes */
+    uint32_t coarse_tile[SORT_DIGITS + 1]; /* tiles of the second partition before each coarse bucket */
+    uint32_t put_together;                 /* 1: two buckets are one, as the histogram has it; else 0 */
+
+    /* Slots, and floats: */
+    uint32_t slots_full;               /* enum slots_state */
+    uint32_t coarse_size[SORT_DIGITS]; /* of coarse buckets on their way to slots */
+    uint32_t nties[PAIR_SLOTS_TILES];  /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
+    struct value_slots by_value;
+    struct cell_counts cell_counts;
+    struct cell_plan cells;
+
+    /* Buckets by a sample: */
     uint32_t sample_state, sample_done[2];            /* enum sample_state; CTAs that have counted, and moved, keys; */
     uint32_t sample_drawn[DRAWN_CELLS / DRAWN_GROUP]; /* that have compared drawn keys with those of a group */
-    struct value_slots by_value;                      /* of floats, before that */
-    uint32_t coarse_size[SORT_DIGITS];                /* of coarse buckets on their way to slots */
-    uint32_t nties[PAIR_SLOTS_TILES];                 /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
-    uint32_t coarse_cursor[SORT_DIGITS];              /* where the next key of each coarse bucket goes */
-    uint32_t coarse_tile[SORT_DIGITS + 1];            /* tiles of the second partition before each coarse bucket */
-    struct cell_plan cells;
     union {
         struct sampled_buckets sampled; /* of a split in one launch; else */
         struct sample_slots sample_slots;
@@ -70,45 +76,53 @@ struct item_bits {
 
 struct split_job {
     const void *in;
-    void *out;             /* of the keys; NULL: these are not wanted */
-    void *tmp;             /* after the first partition: whole items; or NULL: their halves */
-    void *second;          /* after the second: the same */
-    uint32_t *high, *low;  /* the halves */
-    struct item_bits bits; /* of items that have an index: */
-    void *values_out;      /* NULL: only the keys are wanted */
-    const void *values;    /* NULL: the indices are wanted */
-    const void *copied;    /* NULL, or what `values`, which are in the scratch, is first to be copied from */
-    uint32_t value_nbytes, value_unit;
+    void *out;    /* of the keys; NULL: these are not wanted */
+    void *tmp;    /* after the first partition: whole items; or NULL: their halves */
+    void *second; /* after the second: the same */
     uint32_t n;
-    uint64_t flip, float_mask; /* of image() */
-    uint32_t coarse_bits;      /* of the first of two partitions; 0 if there is only one */
-    uint32_t fine_bits;        /* of the last partition */
-    uint32_t bucket_max;       /* keys that fit a CTA */
-    uint32_t nnumbers;         /* of buckets, at most */
-    bool may_be_two;           /* there are twice as many as needed for keys that do not repeat */
     uint32_t nsms;             /* multiprocessors */
-    uint32_t cell_keys;        /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
-    uint32_t value_keys;       /* the same by value; 0: it is not */
-    bool fused;                /* histogram and partition are one launch (sort_fused.cuh) */
-    uint32_t sample_limit;     /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
-    uint32_t uneven_limit;     /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
-    uint32_t copies;           /* of each counter of the histogram kernel */
-    struct seen_bits *seen;    /* NULL, or who leaves keys to the passes says which of their bits vary */
-    uint32_t most_values;      /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
-    uint32_t least_saved;      /* passes, if bits that do not vary are left out (sort_gaps.cuh) */
-    struct slots_plan slots;   /* the first attempt */
-    void *value_area;          /* slots of an attempt before that (sort_value_slots.cuh); NULL: there are none */
-    uint32_t first_items;      /* of a tile of the first partition of keys alone, or of an argsort */
-    uint32_t tile_items;       /* of a tile of any other */
-    uint32_t *states[2];       /* of the tiles of stable partitions; NULL: there are none */
+    uint64_t flip, float_mask; /* of image() */
+
+    /* Of items that have an index: */
+    uint32_t *high, *low; /* the halves */
+    struct item_bits bits;
+    void *values_out;   /* NULL: only the keys are wanted */
+    const void *values; /* NULL: the indices are wanted */
+    const void *copied; /* NULL, or what `values`, which are in the scratch, is first to be copied from */
+    uint32_t value_nbytes, value_unit;
+
+    /* Buckets: */
+    uint32_t coarse_bits; /* of the first of two partitions; 0 if there is only one */
+    uint32_t fine_bits;   /* of the last partition */
+    uint32_t bucket_max;  /* keys that fit a CTA */
+    uint32_t nnumbers;    /* of buckets, at most */
+    uint32_t first_items; /* of a tile of the first partition of keys alone, or of an argsort */
+    uint32_t tile_items;  /* of a tile of any other */
+    uint32_t cell_keys;   /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */
+    uint32_t value_keys;  /* of floats by value: as cell_keys; 0: they are not */
+    bool may_be_two;      /* there are twice as many as needed for keys that do not repeat */
+
+    /* Slots: */
+    struct slots_plan slots;
+    bool by_value; /* slots by value are tried first (sort_value_slots.cuh) */
+
+    /* The histogram, and who leaves keys to the passes: */
+    uint32_t copies;        /* of each counter of the histogram kernel */
+    uint32_t sample_limit;  /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
+    uint32_t uneven_limit;  /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
+    struct seen_bits *seen; /* NULL, or who leaves keys to the passes says which of their bits vary */
+    uint32_t most_values;   /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
+    uint32_t least_saved;   /* passes, if bits that do not vary are left out (sort_gaps.cuh) */
+    uint32_t *states[2];    /* of the tiles of stable partitions; NULL: there are none */
     uint32_t state_words[2];
+
+    /* Device memory: */
     struct split_header *header;
-    uint32_t *cursor;     /* the histogram; then where each bucket's next key goes; behind these: sizes in slots */
-    uint32_t *value_size; /* the same of slots by value */
-    uint32_t *start;      /* of each bucket */
-    uint32_t *bound;      /* of floats, by number: the top 32 bits of the least image; behind the last one, of the most */
-    uint32_t *cell_slot;  /* the same: where the slot begins (sort_cell_slots.cuh); behind the last one, where that ends */
-    uint32_t *ties;       /* of pairs in slots: where they are in the output; by then there are no starts, or no more */
+    uint32_t *cursor;    /* the histogram; then where each bucket's next key goes; behind these: sizes in slots */
+    uint32_t *start;     /* of each bucket */
+    uint32_t *bound;     /* of floats, by number: the top 32 bits of the least image; behind the last one, of the most */
+    uint32_t *cell_slot; /* the same: where the slot begins (sort_cell_slots.cuh); behind the last one, where that ends */
+    uint32_t *ties;      /* of pairs in slots: where they are in the output; by then there are no starts, or no more */
 };
 
 /* The number is the top coarse_bits + fine_bits of the image, and so of the item, */
@@ -140,7 +154,7 @@ template <typename DIGITS> static __device__ __forceinline__ void load_entries(s
 
 /* Are keys in slots by value? */
 static __device__ __forceinline__ bool is_by_value(const struct split_job &job) {
-    return job.value_area && job.header->by_value.state == VALUES_OPEN;
+    return job.by_value && job.header->by_value.state == VALUES_OPEN;
 }
 
 #endif

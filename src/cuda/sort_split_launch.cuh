@@ -11,7 +11,7 @@
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_buckets(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t nnumbers = job->slots.items ? 1u << job->slots.number_bits() : job->nnumbers;
-    const uint32_t nbuckets = job->value_area ? (uint32_t)min_u64(nnumbers, rounds_of(queue, SHAPE::CTAS_PER_SM)) : nnumbers;
+    const uint32_t nbuckets = job->by_value ? (uint32_t)min_u64(nnumbers, rounds_of(queue, SHAPE::CTAS_PER_SM)) : nnumbers;
     return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
 }
 
@@ -26,7 +26,7 @@ static cudaError_t launch_partition(const struct split_job *job, const struct cu
     const uint32_t tile_items = SECOND ? job->tile_items : job->first_items;
     const uint32_t ntiles = (job->n + tile_items - 1) / tile_items + (SECOND ? 1u << job->coarse_bits : 0);
     /* Behind slots it is nearly always in vain: then each CTA takes some tiles, as CTAs that return at once take their time, too. */
-    const uint32_t nctas = job->slots.area || job->value_area ? (uint32_t)min_u64(ntiles, rounds_of(queue, SPLIT_CTAS_PER_SM)) : ntiles;
+    const uint32_t nctas = job->slots.area || job->by_value ? (uint32_t)min_u64(ntiles, rounds_of(queue, SPLIT_CTAS_PER_SM)) : ntiles;
     return launch_next(queue, split_partition<KEY, ITEM, SECOND, DIGITS>, nctas, SPLIT_THREADS, (uint32_t)(tile_items * sizeof(ITEM)),
                        *job);
 }
@@ -145,8 +145,6 @@ static cudaError_t launch_value_buckets(const struct split_job *job, const struc
 template <typename KEY> static cudaError_t launch_value_slots(struct split_job *job, const struct cuda_queue *queue) {
     typedef split_shapes<KEY> SHAPES;
     const uint32_t ntiles = job->n / value_slots_shape<KEY, SLOTS_FINE>::ITEMS;
-    job->slots.area = job->value_area;
-    job->slots.size = job->value_size;
     job->slots.coarse_tiles = ntiles + ntiles / 16 + 2 * SORT_DIGITS;
     cudaError_t error = launch_next(queue, split_values<KEY>, (uint32_t)queue->nsms, VALUE_SAMPLE, 0, *job);
     if (error == cudaSuccess && !job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_ONLY>(job, queue);

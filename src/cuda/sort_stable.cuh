@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM)
     __shared__ struct digit_sums s_sums;
     __shared__ struct partition_desk<KEY> s_desk;
     wait_for_predecessor();
-    if (split.header->too_big) return;
+    if (split.header->outcome != ALL_FIT) return;
     do {
         if (threadIdx.x == 0) next_tile(job, split, second, s_desk);
         __syncthreads(); /* the tile is known */
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint32_t s_sums[32];
     wait_for_predecessor();
-    if (split.header->too_big) return;
+    if (split.header->outcome != ALL_FIT) return;
     for (uint32_t number = blockIdx.x; number < 1u << (split.coarse_bits + split.fine_bits); number += gridDim.x) {
         sort_stable_bucket<KEY, SHAPE>(job, split, number, s_memory, s_sums);
         if (!SOME) return;

@@ -70,7 +70,7 @@ static __device__ __forceinline__ uint32_t await_totals(uint32_t *total, const u
 
 /* What becomes of a split that does not fit, if nothing else does: are there so few totals of more than 0 that there may be few values? All
  * threads of a CTA call it. */
-static __device__ __forceinline__ enum split_fit how_not_to_split(const struct split_job &split, uint32_t my_total) {
+static __device__ __forceinline__ enum split_outcome how_not_to_split(const struct split_job &split, uint32_t my_total) {
     return (uint32_t)__syncthreads_count(my_total > 0) <= split.most_values ? PERHAPS_FEW : NOT_SPLIT;
 }
 
