@@ -21,11 +21,12 @@
  *
  * The exchange words. Every CTA publishes in every wave (the identity, if it has no tile), so the words of wave w (counted over all
  * launches, in `next_wave`) are rewritten when wave w + WAVES is published. A CTA gets at most STAGES waves ahead of its own prefix
- * warp, and that one needs all others' words of each wave; so while anybody still reads wave w, nobody publishes wave w + 2 * STAGES, and
- * 2 * STAGES <= WAVES slots of words never mix. (Where slots are given back before the prefix is known, there are fewer than STAGES of
- * them, and who gives back that of the next wave has this wave's prefix.) The grid is the same in all launches of a context (one CTA a
- * multiprocessor). A word carries its wave number as tag: a stale word in its slot is exactly WAVES waves old, so a 32-bit tag cannot
- * repeat. Nothing is ever cleared, and a graph replay finds the counter where the last launch left it.
+ * warp, and that one needs all others' words of each wave; so while anybody still reads wave w, nobody publishes wave w + 2 * STAGES; but
+ * in the last wave, a CTA without a tile waits for no slot, and so may be one wave further. 2 * STAGES < WAVES slots of words never mix.
+ * (Where slots are given back before the prefix is known, there are fewer than STAGES of them, and who gives back that of the next wave has
+ * this wave's prefix.) The grid is the same in all launches of a context (one CTA a multiprocessor). A word carries its wave number as tag:
+ * a stale word in its slot is exactly WAVES waves old, so a 32-bit tag cannot repeat. Nothing is ever cleared, and a graph replay finds the
+ * counter where the last launch left it.
  *
  * A primitive supplies a policy (ring_policy.cuh), of about 50 lines. Source: after Merrill and Garland 2016 (single pass, tile
  * aggregates); the wave exchange and the roles are our own. */

@@ -1,7 +1,7 @@
 /* ring_cta.cuh: what all roles of a CTA of the ring pass (ring.cuh) share: the slots and where things lie in them, the barriers by which
  * they wait for one another, and what is known of the tiles under way.
  *
- *   shared memory    | slot 0: halo, tile, room | slot 1 | ... | sides | notes | work |       and RingShared
+ *   shared memory    | slot 0: halo, tile, tail | slot 1 | ... | sides | notes | work |       and RingShared
  *
  * Tile t = wave * G + CTA; wave k of a CTA uses the slot and the notes k % SLOTS, and its barriers and facts are at k % STAGES. */
 #ifndef UPSWEEP_RING_CTA_CUH
@@ -41,7 +41,7 @@ template <class P> struct Ring {
     static_assert(P::HALO_NBYTES % 16 == 0 && P::TAIL_NBYTES % 16 == 0 && P::SIDE_NBYTES % 16 == 0 &&
                       SHARED_NBYTES + sizeof(RingShared<P>) <= RING_SHARED_NBYTES,
                   "");
-    static_assert(2 * P::STAGES <= RING_WAVES, "words of two waves would share a slot");
+    static_assert(2 * P::STAGES < RING_WAVES, "words of two waves would share a slot");
     static_assert(P::FINISHERS % P::REDUCERS == 0 && P::FINISHERS <= 32 && THREADS <= 1024, "reducers take as many chunks, a warp sums");
     static_assert(!FINISHERS_COUNT || P::REDUCERS == 1, "that is all there is to do");
     static_assert(!P::CONVERTS || SLOTS + P::QUEUED < P::STAGES, "who stores a tile reads what is known of it");

@@ -7,7 +7,7 @@
 
 #include "block.cuh"
 
-enum { RING_WAVES = 16, RING_MAX_CTAS = 160 };
+enum { RING_WAVES = 32, RING_MAX_CTAS = 160 };
 
 template <bool WIDE> struct RingWord;
 

@@ -43,6 +43,7 @@ template <class P> struct RingFinisher : Ring<P> {
      * them. */
     __device__ void pack(unsigned warp) {
         static_assert(P::LAG % P::TEAMS == 0 && Base::SLOTS == P::STAGES, "some are under way");
+        static_assert(P::LAG + P::TEAMS <= P::STAGES, "what waits to be stored leaves a slot for the next tile of its team");
         const unsigned team = warp / P::FINISHERS, c = warp % P::FINISHERS, part = part_of(c);
         typename P::Value mine = 0;
         unsigned k = team, stored = team;
