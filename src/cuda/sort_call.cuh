@@ -143,7 +143,7 @@ static void begin_call(struct sort_call *call, const struct cuda_queue *queue, c
     set_tiles(job, rows_of_tiles(queue, args->n, most_rows), sizeof(KEY));
     job->most_values = few_values<KEY>(queue, args);
     job->histogram_copies = counter_copies(queue, job->n, counters_of<KEY>(job));
-    job->may_mend = may_mend<KEY>(args, job);
+    job->may_mend = may_mend<KEY>(queue, args, job);
     job->least_saved = job->has_values && !job->drop_keys ? 2 : 1;
 }
 

@@ -6,8 +6,8 @@
  *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together; and
  *               there may be slots for them (sort_cell_slots.cuh)
  *
- * Where a bucket gets too many keys all the same, the histogram behind sees it, and the stable passes, or a split digit by digit, do the
- * work. Cost: the counted keys read. The launch is that of sort_cell_slots.cuh. */
+ * Where a bucket gets too many keys all the same, what is queued behind sees it, and slots by a sample or the stable passes do the work.
+ * Cost: the counted keys read. The launch is that of sort_cell_slots.cuh. */
 #ifndef UPSWEEP_CUDA_SORT_CELLS_CUH
 #define UPSWEEP_CUDA_SORT_CELLS_CUH
 

@@ -4,11 +4,11 @@
  *     closed       . . . . . . . . . a b c d      the same order
  *
  * Of 64-bit keys of which every third bit varies each of the eight digits has two or three bits that do, and takes a pass; closed up they
- * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them (sort_split.cuh, sort_fused.cuh),
- * each CTA says which it has seen, sort_histogram.cuh plans the digits, the first pass closes the images, and the last one opens them. In
- * passes that move values this would take registers that they need for all keys: so there keys are closed while they are counted, and
- * opened, unless it is an argsort, by one more pass. Up to 2^20 are rather split by closed images, sort_fused_gaps.cuh; and a sort in one
- * launch, sort_rounds.cuh, leaves such bits out by itself.
+ * are three digits. Which bits vary must be known of all keys: when a split is found not to be for them, each CTA says which it has seen
+ * (sort_fused.cuh, sort_sample_plan.cuh), or the counts of the digits tell; sort_histogram.cuh plans the digits, the first pass closes the
+ * images, and the last one opens them. In passes that move values this would take registers that they need for all keys: so there keys are
+ * closed while they are counted, and opened, unless it is an argsort, by one more pass. Up to 2^20, with values 2^19, are rather split by
+ * closed images, sort_fused_gaps.cuh; and a sort in one launch, sort_rounds.cuh, leaves such bits out by itself.
  *
  * Bits are moved by powers of two: each step moves those down whose distance has that bit, from the lowest on; opening goes the other way.
  * Cost: a read of the keys, if the sample promises fewer passes; three operations a step and key to close, two to open; six steps at most.

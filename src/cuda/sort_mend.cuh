@@ -22,15 +22,17 @@ static_assert(MEND_SAMPLE == 1 << (64 - 52), "as many places");
 
 /* ---- whether they may be -------------------------------------------------------------------------------------------------------- */
 
-/* May passes by low digits be left out? Keys must not be taken in portions, and values be moved as they are. */
-template <typename KEY> static bool may_mend(const struct sort_args *args, const struct sort_job *job) {
-    return sizeof(KEY) == 8 && !job->by_place && args->hi_bit - args->lo_bit == 64 && job->nportions == 1 &&
-           args->n >= (job->has_values ? MEND_SAMPLE : MEND_ALONE_MIN);
-}
-
 /* Dynamic shared memory that a tile is mended in: its keys, and those of a row that follow, and three bits for each. */
 static uint32_t mend_nbytes(const struct sort_job *job) {
     return (job->rows * SORT_THREADS + MEND_MOST) / 32 * (32 * sizeof(uint64_t) + 3 * sizeof(uint32_t));
+}
+
+/* May passes by low digits be left out? Keys must not be taken in portions, and values be moved as they are; and some GPUs have too little
+ * shared memory for a tile of keys alone. */
+template <typename KEY> static bool may_mend(const struct cuda_queue *queue, const struct sort_args *args, const struct sort_job *job) {
+    return sizeof(KEY) == 8 && !job->by_place && args->hi_bit - args->lo_bit == 64 && job->nportions == 1 &&
+           args->n >= (job->has_values ? MEND_SAMPLE : MEND_ALONE_MIN) &&
+           mend_nbytes(job) <= shared_nbytes_per_cta(queue->arch, SORT_CTAS_PER_SM);
 }
 
 /* ---- which digits are kept ------------------------------------------------------------------------------------------------------ */

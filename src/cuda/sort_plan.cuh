@@ -88,6 +88,7 @@ template <> struct indexed_item<uint32_t> { typedef uint64_t type; };
 /* All attempts by buckets. Their shapes need the shared memory of these GPUs. Keys of so few bits are for rounds, or one pass. */
 template <typename KEY> static void plan_attempts(struct sort_call *call) {
     const struct sort_args *args = call->args;
+    if (args->n > UINT32_MAX) return;
     if (call->queue->arch < 90 || call->queue->arch >= 120 || args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS) return;
     const bool alone = !args->values_out && has_all_bits(args);
     bool planned = false;

@@ -46,7 +46,7 @@ template <typename KEY, typename DIGITS> struct bucket_counts {
         for (int i = 0; i < N; i++) {
             const uint32_t bucket = digits.of(order.image(keys[i])), half = bucket % 2 * 16;
             const uint32_t old = atomicAdd(&mine[bucket / 2 * job.copies], 1u << half) >> half & 0xffff;
-            if (old >= job.bucket_max) *stop = job.header->outcome = NOT_SPLIT; /* one CTA alone has counted too many */
+            if (old >= job.bucket_max) *stop = job.header->counted_too_many = 1; /* one CTA alone has */
         }
     }
 };
@@ -177,6 +177,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     const bool two_digits = passes.header && passes.has_values && varying_digits(varying_in_sample<KEY>(job, s_seen)) <= 2;
     __syncthreads(); /* s_seen may be used again */
     const bool in_vain = few || two_digits || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
+    /* All CTAs agree: nothing that they decide by is written before the last one is done. */
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS ? job.header->outcome == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (skewed && !few && passes.header) {
@@ -184,7 +185,6 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
         if (how && threadIdx.x == 0) job.header->outcome = how;
         return;
     }
-    if (threadIdx.x == 0 && skewed) job.header->outcome = NOT_SPLIT;
     if (!skewed) read_keys((const KEY *)job.in, job.n, counts);
     __syncthreads(); /* all counts */
     for (uint32_t k = threadIdx.x; k < nbuckets / 2; k += blockDim.x) {
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     }
     if (!is_done_last(&job.header->ctas_done)) return;
     enum split_outcome outcome = few ? PERHAPS_FEW : NOT_SPLIT;
-    if (__ldcg(&job.header->outcome) != NOT_SPLIT) {
+    if (!skewed && !__ldcg(&job.header->counted_too_many)) {
         scan_buckets(job, nbuckets, s_sums, s_news);
         __syncthreads(); /* all starts, and all news; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);

@@ -22,6 +22,7 @@ struct split_header {
 
     /* The histogram, and two partitions: */
     uint32_t ctas_done;
+    uint32_t counted_too_many;             /* 1: a CTA has, of a bucket */
     uint32_t ticket[2];                    /* next tile of the stable partitions */
     uint32_t coarse_cursor[SORT_DIGITS];   /* where the next key of each coarse bucket goes */
     uint32_t coarse_tile[SORT_DIGITS + 1]; /* tiles of the second partition before each coarse bucket */
