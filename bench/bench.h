@@ -1,9 +1,9 @@
 /* bench.h: the benchmark: what its files share. Every rung of the ladder, the library and its peers, measured side by side.
  *
  * The way of a run: plan.c turns the named grids of grids.c (and the command line, settings.c) into points, one for each combination of the
- * axes; subjects.c lists what can be measured; data.c and text.c make the input of a point; measure.c runs a subject on it, has check.c or
- * check_text.c look at the result, and only then takes samples through one of two places (place_cpu.c, place_cuda.c); report.c writes a
- * row: a table for people, JSON lines and CSV for machines.
+ * axes.h; subjects.c lists what can be measured; data.c, keys.c and text.c make the input of a point; measure.c runs a subject on it, has
+ * check.c or check_text.c look at the result, and only then takes samples through one of two places (place_cpu.c, place_cuda.c); report.c
+ * writes a row: a table for people, JSON lines and CSV for machines.
  *
  * What is measured: the call alone. Allocations, transfers and the growth of scratch come before; inputs are random, outputs poisoned.
  * Samples are taken until their median is steady or the time for a row is up. x_copy compares each row with the fastest copy, on the same
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "axes.h"
 #include "ladder.h"
 #include "upsweep.h"
 
@@ -22,103 +23,29 @@
 extern "C" {
 #endif
 
-/* ---- axes -------------------------------------------------------------------------------------------------------------------- */
-
-/* X(enumerator, name) */
-#define PRIMITIVE_TABLE(X)              \
-    X(SCAN, "scan")                     \
-    X(COMPACT, "compact")               \
-    X(COMPACT_FLAGS, "compact_flags")   \
-    X(PARTITION, "partition")           \
-    X(PARTITION_COPY, "partition_copy") \
-    X(SORT, "sort")                     \
-    X(SORT_PAIRS, "sort_pairs")         \
-    X(ARGSORT, "argsort")               \
-    X(UTF8_DECODE, "utf8_decode")       \
-    X(UTF8_ENCODE, "utf8_encode")       \
-    X(UTF8_VALIDATE, "utf8_validate")   \
-    X(UTF8_COUNT, "utf8_count")
-
-/* Of elements. few: fifty values; runs: kept and dropped elements in runs of a few hundred.
- * Of text: its script (text.c). bad: Chinese with one unit in a hundred overwritten; random: random bytes or units. */
-#define DISTRIBUTION_TABLE(X) \
-    X(UNIFORM, "uniform")     \
-    X(RUNS, "runs")           \
-    X(SORTED, "sorted")       \
-    X(REVERSED, "reversed")   \
-    X(FEW, "few")             \
-    X(ASCII, "ascii")         \
-    X(FRENCH, "french")       \
-    X(RUSSIAN, "russian")     \
-    X(CHINESE, "chinese")     \
-    X(EMOJI, "emoji")         \
-    X(MIXED, "mixed")         \
-    X(BAD, "bad")             \
-    X(RANDOM, "random")
-
-#define BENCH_ENUMERATOR(e, name) e,
-enum primitive { PRIMITIVE_TABLE(BENCH_ENUMERATOR) PRIMITIVE_COUNT };
-enum distribution { DISTRIBUTION_TABLE(BENCH_ENUMERATOR) DISTRIBUTION_COUNT };
-#undef BENCH_ENUMERATOR
-
-/* hot: the same arrays again and again; cold: before each sample, more memory than the caches hold is written */
-enum cache { HOT, COLD };
-
-/* clock: the monotonic clock around the call. events: CUDA events around it. graph: events around the replay of a CUDA graph of several
- * calls, which leaves out the time that the host needs to launch them. */
-enum method { BY_CLOCK, BY_EVENTS, BY_GRAPH };
-
-/* What does not apply to a primitive is 0; keep is 100 then. */
-struct point {
-    enum primitive primitive;
-    upsweep_type type; /* of elements or keys; text is u8 */
-    uint64_t n;        /* elements; of text, bytes of UTF-8 */
-    uint32_t keep;     /* percent; what does not select has 100 */
-    enum distribution distribution;
-    uint32_t block_size, nthreads, num_bits; /* 0: the default */
-    uint32_t value_nbytes;                   /* of a value of pairs: 4, 8 or 16; of an index: 4 */
-    enum cache cache;
-    upsweep_encoding encoding; /* of text, the other side */
-    upsweep_on_error mode;
-};
-
-const char *primitive_name(enum primitive primitive);
-const char *distribution_name(enum distribution distribution);
-size_t point_item_nbytes(const struct point *point);
-size_t point_values_nbytes(const struct point *point); /* of all values, or indices; 0: there are none */
-bool point_selects(const struct point *point);         /* compact, compact_flags, partition, partition_copy */
-bool point_sorts(const struct point *point);           /* sort, sort_pairs, argsort */
-bool point_is_text(const struct point *point);         /* utf8_* */
-bool point_converts(const struct point *point);        /* utf8_decode, utf8_encode */
-
-/* Is there such a point? Scripts are for text, sorted keys for sorts; and what stops at the first error is measured on good text. */
-bool point_makes_sense(const struct point *point);
-
 /* ---- the plan (plan.c) ------------------------------------------------------------------------------------------------------- */
 
 /* X(enumerator, option, help): options. Source, algorithm and backend select within a grid, the others replace its axis. */
-#define AXIS_TABLE(X)                                                                                         \
-    X(AXIS_PRIMITIVE, "primitive",                                                                            \
-      "scan, compact, compact_flags, partition, partition_copy (to two arrays), sort, sort_pairs, "           \
-      "argsort (indices of 32 bits; CUB sorts pairs with indices that lie ready), "                           \
-      "utf8_decode, utf8_encode, utf8_validate, utf8_count")                                                  \
-    X(AXIS_SOURCE, "source", "ladder: the rungs of the ladder; calls: the library and its peers, closer")     \
-    X(AXIS_ALGORITHM, "algorithm", "only these, as upsweep, cub, naive, std::sort")                           \
-    X(AXIS_BACKEND, "backend", "cpu, cuda")                                                                   \
-    X(AXIS_TYPE, "type", "i32, u8, f64, ...")                                                                 \
-    X(AXIS_SIZE, "size",                                                                                      \
-      "elements, or bytes of UTF-8: 1000, 2^20, 2^20-3; 2^3..2^28: all powers of two between; 2^3..2^28/4: "  \
-      "four sizes for each doubling")                                                                         \
-    X(AXIS_KEEP, "keep", "percent of the elements that are kept")                                             \
-    X(AXIS_DISTRIBUTION, "distribution",                                                                      \
-      "elements: uniform, runs, sorted, reversed, few; text: ascii, french, russian, chinese, emoji, mixed, " \
-      "bad, random")                                                                                          \
-    X(AXIS_ENCODING, "encoding", "the other side of text: utf32, utf16le, utf16be, utf8 (decode: clean)")     \
-    X(AXIS_MODE, "mode", "what becomes of ill-formed text: replace, remove, strict")                          \
-    X(AXIS_BLOCK_SIZE, "block-size", "threads of a CUDA block, where one can choose")                         \
-    X(AXIS_THREADS, "threads", "CPU threads; 0: as many as there are; 1..0: powers of two up to that")        \
-    X(AXIS_NUM_BITS, "num-bits", "bits to sort by; 0: all")                                                   \
-    X(AXIS_VALUE_NBYTES, "value-nbytes", "bytes of a value of pairs: 4, 8, 16")                               \
+#define AXIS_TABLE(X)                                                                                        \
+    X(AXIS_PRIMITIVE, "primitive",                                                                           \
+      "scan, compact, compact_flags, partition, partition_copy (to two arrays), sort, sort_pairs, "          \
+      "argsort (indices of 32 bits; CUB sorts pairs with indices that lie ready), "                          \
+      "utf8_decode, utf8_encode, utf8_validate, utf8_count")                                                 \
+    X(AXIS_SOURCE, "source", "ladder: the rungs of the ladder; calls: the library and its peers, closer")    \
+    X(AXIS_ALGORITHM, "algorithm", "only these, as upsweep, cub, naive, std::sort")                          \
+    X(AXIS_BACKEND, "backend", "cpu, cuda")                                                                  \
+    X(AXIS_TYPE, "type", "i32, u8, f64, ...")                                                                \
+    X(AXIS_SIZE, "size",                                                                                     \
+      "elements, or bytes of UTF-8: 1000, 2^20, 2^20-3; 2^3..2^28: all powers of two between; 2^3..2^28/4: " \
+      "four sizes for each doubling")                                                                        \
+    X(AXIS_KEEP, "keep", "percent of the elements that are kept")                                            \
+    X(AXIS_DISTRIBUTION, "distribution", "what the input is like: see below")                                \
+    X(AXIS_ENCODING, "encoding", "the other side of text: utf32, utf16le, utf16be, utf8 (decode: clean)")    \
+    X(AXIS_MODE, "mode", "what becomes of ill-formed text: replace, remove, strict")                         \
+    X(AXIS_BLOCK_SIZE, "block-size", "threads of a CUDA block, where one can choose")                        \
+    X(AXIS_THREADS, "threads", "CPU threads; 0: as many as there are; 1..0: powers of two up to that")       \
+    X(AXIS_NUM_BITS, "num-bits", "bits to sort by; 0: all")                                                  \
+    X(AXIS_VALUE_NBYTES, "value-nbytes", "bytes of a value of pairs: 4, 8, 16")                              \
     X(AXIS_CACHE, "cache", "hot, cold")
 
 #define BENCH_ENUMERATOR(e, ...) e,
@@ -181,7 +108,8 @@ void blocks_run(const struct blocks *blocks, void (*work)(void *arg, uint32_t bl
 /* Turns a number for each block into the sum of those before it; returns that of all. */
 uint64_t blocks_sum(const struct blocks *blocks, uint64_t values[MAX_BLOCKS]);
 
-/* ---- input and check (data.c, text.c, check.c, check_text.c) ------------------------------------------------------------------- */
+/* ---- input and check (data.c, keys.c, text.c, check.c, check_text.c) -------------------------------------------------------------------
+ */
 
 /* Memory that is kept from point to point: touching fresh pages would take longer than filling old ones. */
 struct room {
@@ -201,6 +129,7 @@ struct data {
     size_t in_nbytes;
     size_t out_nbytes; /* room: more than what is written, for text */
     uint64_t kept;     /* selections: how many elements are */
+    uint64_t made;     /* a number for what is in `in`: another one when that is made anew */
     struct room rooms[5];
 };
 
@@ -219,9 +148,18 @@ static inline uint64_t random_mix(uint64_t z) {
 }
 static inline uint64_t random_at(uint64_t seed, uint64_t i) { return random_mix(seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15)); }
 
+static inline void store_bits(void *items, uint64_t i, size_t item_nbytes, uint64_t bits) {
+    if (item_nbytes == 1) ((uint8_t *)items)[i] = (uint8_t)bits;
+    if (item_nbytes == 2) ((uint16_t *)items)[i] = (uint16_t)bits;
+    if (item_nbytes == 4) ((uint32_t *)items)[i] = (uint32_t)bits;
+    if (item_nbytes == 8) ((uint64_t *)items)[i] = bits;
+}
+
 /* A word of value i: the first is i, so that those of 4 bytes are 0, 1, 2, ..., and words of different values make none. */
 static inline uint32_t value_word(uint64_t i, size_t word) { return (uint32_t)i + (uint32_t)word * UINT32_C(0x9E3779B9); }
 
+/* Writes keys [first, last) of the point's distribution. */
+void keys_fill(void *keys, const struct point *point, uint64_t first, uint64_t last);
 /* Writes n bytes of UTF-8 in a script, or what is none of it. */
 void text_fill(uint8_t *out, uint64_t n, enum distribution script);
 /* Overwrites one in a hundred of the code units with a surrogate (BAD), or all with random bits (RANDOM). */

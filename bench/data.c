@@ -1,8 +1,8 @@
 /* data.c: the points' inputs: random, the same for every subject and every run.
  *
  * Scans: small numbers, so that float sums are exact (for 2^30 numbers of -8 to 8 a sum strays by some 2^17, far below 2^24); integer sums
- * of 8 and 16 bits wrap. Selections: keep percent of the elements are not zero, or, for compact_flags, have a flag. Sorts: all bits random,
- * or sorted, or reversed, or one of fifty values. Text: see text.c; what is to be encoded is a text of n bytes, converted. */
+ * of 8 and 16 bits wrap. Selections: keep percent of the elements are not zero, or, for compact_flags, have a flag. Sorts: see keys.c.
+ * Text: see text.c; what is to be encoded is a text of n bytes, converted. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -10,13 +10,19 @@
 
 /* ---- what a point means ------------------------------------------------------------------------------------------------------ */
 
-#define NAME_ROW(e, name) name,
-static const char *const primitive_names[] = {PRIMITIVE_TABLE(NAME_ROW)};
-static const char *const distribution_names[] = {DISTRIBUTION_TABLE(NAME_ROW)};
-#undef NAME_ROW
+#define PRIMITIVE_NAME(e, name)          name,
+#define DISTRIBUTION_NAME(e, name, what) name,
+#define DISTRIBUTION_WHAT(e, name, what) what,
+static const char *const primitive_names[] = {PRIMITIVE_TABLE(PRIMITIVE_NAME)};
+static const char *const distribution_names[] = {DISTRIBUTION_TABLE(DISTRIBUTION_NAME)};
+static const char *const distribution_whats[] = {DISTRIBUTION_TABLE(DISTRIBUTION_WHAT)};
+#undef PRIMITIVE_NAME
+#undef DISTRIBUTION_NAME
+#undef DISTRIBUTION_WHAT
 
 const char *primitive_name(enum primitive primitive) { return primitive_names[primitive]; }
 const char *distribution_name(enum distribution distribution) { return distribution_names[distribution]; }
+const char *distribution_what(enum distribution distribution) { return distribution_whats[distribution]; }
 size_t point_item_nbytes(const struct point *point) { return upsweep_type_nbytes(point->type); }
 size_t point_values_nbytes(const struct point *point) { return (size_t)point->n * point->value_nbytes; }
 
@@ -33,7 +39,8 @@ bool point_makes_sense(const struct point *point) {
     const enum distribution d = point->distribution;
     if (point_is_text(point) != (d >= ASCII)) return false;
     if (d == RUNS && !point_selects(point)) return false;
-    if ((d == SORTED || d == REVERSED || d == FEW) && !point_sorts(point)) return false;
+    if (d >= SORTED && d < ASCII && !point_sorts(point)) return false;
+    if (d >= EQUAL && d < ASCII && d != FEW && point_item_nbytes(point) < 4) return false;
     if ((d == BAD || d == RANDOM) && stops_at_errors(point)) return false;
     return point->encoding != UPSWEEP_UTF8 || point->primitive == UTF8_DECODE;
 }
@@ -65,26 +72,12 @@ double necessary_nbytes(const struct data *data, const struct point *point, uint
 
 /* Stores a number as an element of the type; integers are cut to its width. */
 static inline void store(void *items, uint64_t i, upsweep_type type, int64_t value) {
-    switch (upsweep_type_nbytes(type)) {
-    case 1:
-        ((uint8_t *)items)[i] = (uint8_t)value;
-        return;
-    case 2:
-        ((uint16_t *)items)[i] = (uint16_t)value;
-        return;
-    case 4:
-        if (type == UPSWEEP_F32) {
-            ((float *)items)[i] = (float)value;
-        } else {
-            ((uint32_t *)items)[i] = (uint32_t)value;
-        }
-        return;
-    default:
-        if (type == UPSWEEP_F64) {
-            ((double *)items)[i] = (double)value;
-        } else {
-            ((uint64_t *)items)[i] = (uint64_t)value;
-        }
+    if (type == UPSWEEP_F32) {
+        ((float *)items)[i] = (float)value;
+    } else if (type == UPSWEEP_F64) {
+        ((double *)items)[i] = (double)value;
+    } else {
+        store_bits(items, i, upsweep_type_nbytes(type), (uint64_t)value);
     }
 }
 
@@ -120,33 +113,30 @@ static void fill_selection(void *arg, uint32_t block, uint64_t first, uint64_t l
     filling->kept[block] = nkept;
 }
 
-/* Floats get whole numbers over the range of an int32_t; integers all their bits. Sorted: the top bits count up. */
 static void fill_keys(void *arg, uint32_t block, uint64_t first, uint64_t last) {
     const struct data *data = ((struct filling *)arg)->data;
-    const struct point *point = &data->point;
-    const uint32_t bits = (uint32_t)(8 * point_item_nbytes(point));
-    const size_t nwords = point->value_nbytes / sizeof *data->values;
-    const bool is_float = point->type == UPSWEEP_F32 || point->type == UPSWEEP_F64;
-    const double step = (is_float ? 4294967296.0 : bits == 64 ? 9e18 : (double)(UINT64_C(1) << bits)) / (double)point->n;
+    (void)block;
+    keys_fill(data->in, &data->point, first, last);
+}
+
+static void fill_values(void *arg, uint32_t block, uint64_t first, uint64_t last) {
+    const struct data *data = ((struct filling *)arg)->data;
+    const size_t nwords = data->point.value_nbytes / sizeof *data->values;
     (void)block;
     for (uint64_t i = first; i < last; i++) {
-        uint64_t key = random_at(point->n, i);
-        if (is_float) key >>= 32;
-        if (point->distribution == FEW) key %= 50;
-        if (point->distribution == SORTED) key = (uint64_t)(step * (double)i);
-        if (point->distribution == REVERSED) key = (uint64_t)(step * (double)(point->n - 1 - i));
-        store(data->in, i, point->type, (int64_t)key);
         for (size_t word = 0; word < nwords; word++) data->values[i * nwords + word] = value_word(i, word);
     }
 }
 
-static void fill_elements(struct data *data) {
+/* has_keys: they are there already. */
+static void fill_elements(struct data *data, bool has_keys) {
     static struct filling filling;
     const struct blocks blocks = blocks_of(data->point.n);
     filling.data = data;
     data->kept = data->point.n;
     if (data->point.primitive == SCAN) blocks_run(&blocks, fill_addends, &filling);
-    if (point_sorts(&data->point)) blocks_run(&blocks, fill_keys, &filling);
+    if (point_sorts(&data->point) && !has_keys) blocks_run(&blocks, fill_keys, &filling);
+    if (data->values != NULL) blocks_run(&blocks, fill_values, &filling);
     if (!point_selects(&data->point)) return;
     blocks_run(&blocks, fill_selection, &filling);
     data->kept = blocks_sum(&blocks, filling.kept);
@@ -171,7 +161,7 @@ void data_free(struct data *data) {
     *data = (struct data){0};
 }
 
-static bool make_elements(struct data *data) {
+static bool make_elements(struct data *data, bool has_keys) {
     const struct point *point = &data->point;
     const size_t n = (size_t)point->n, nbytes = n * point_item_nbytes(point);
     data->nitems = point->n;
@@ -186,7 +176,7 @@ static bool make_elements(struct data *data) {
         data->values_out = have_room(data, VALUES_OUT, point_values_nbytes(point));
         if (data->values == NULL || data->values_out == NULL) return false;
     }
-    fill_elements(data);
+    fill_elements(data, has_keys);
     return true;
 }
 
@@ -222,18 +212,25 @@ static bool make_units(struct data *data) {
     return data->out != NULL;
 }
 
-/* Do the two points have the same input? */
+/* Do the two points have the same elements, and do they have the same input? */
+static bool same_elements(const struct point *a, const struct point *b) {
+    return a->type == b->type && a->n == b->n && a->keep == b->keep && a->distribution == b->distribution && a->encoding == b->encoding;
+}
+
 static bool same_input(const struct point *a, const struct point *b) {
-    return a->primitive == b->primitive && a->type == b->type && a->n == b->n && a->keep == b->keep && a->distribution == b->distribution &&
-           a->encoding == b->encoding && a->value_nbytes == b->value_nbytes;
+    return same_elements(a, b) && a->primitive == b->primitive && a->value_nbytes == b->value_nbytes;
 }
 
 bool data_make(struct data *data, const struct point *point) {
+    static uint64_t nmade;
+    const bool has_keys = data->in != NULL && point_sorts(&data->point) && point_sorts(point) && same_elements(&data->point, point);
     if (data->in != NULL && same_input(&data->point, point)) return true;
-    struct data new = {.point = *point};
+    struct data new = {.point = *point, .made = has_keys ? data->made : ++nmade};
     memcpy(new.rooms, data->rooms, sizeof new.rooms);
     *data = new;
-    const bool ok = point->primitive == UTF8_ENCODE ? make_units(data) : point_is_text(point) ? make_text(data) : make_elements(data);
+    const bool ok = point->primitive == UTF8_ENCODE ? make_units(data)
+                    : point_is_text(point)          ? make_text(data)
+                                                    : make_elements(data, has_keys);
     if (!ok) data_free(data);
     return ok;
 }

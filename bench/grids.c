@@ -4,13 +4,18 @@
  * early has them. The plan of those without one is "figures". */
 #include "bench.h"
 
-#define ALL_KEEPS   "10,50,90"
-#define LARGE_ONES  "2^16,2^20,2^24,2^28"
-#define ALL_SCRIPTS "ascii,french,russian,chinese,emoji,mixed,bad,random"
-#define ALL_BITS    "1,2,4,6,8,12,16,20,24,28,32"
-#define SWEPT       "2^3..2^28/4" /* every power of two, and three sizes between two of them */
-#define SWEPT_SHORT "2^3..2^20/4"
-#define NOT_POWERS  "2^4-3,2^6-3,2^8-3,2^10-3,2^12-3,2^14-3,2^16-3,2^18-3,2^20-3,2^22-3,2^24-3,2^26-3,2^28-3"
+#define ALL_KEEPS      "10,50,90"
+#define LARGE_ONES     "2^16,2^20,2^24,2^28"
+#define ALL_SCRIPTS    "ascii,french,russian,chinese,emoji,mixed,bad,random"
+#define ALL_BITS       "1,2,4,6,8,12,16,20,24,28,32"
+#define SWEPT          "2^3..2^28/4" /* every power of two, and three sizes between two of them */
+#define SWEPT_SHORT    "2^3..2^20/4"
+#define KIND_SIZES     "2^12,2^16,2^18,2^20,2^22,2^24,2^26"
+#define FEW_KIND_SIZES "2^12,2^16,2^18"
+#define COMMON_KINDS                                                                                                                    \
+    "uniform,sorted,equal,few,zipf,dates,times,multiples,outliers,clusters,addresses,fields,letters,million,bits-2,bits-3,shifted,top-" \
+    "byte"
+#define NOT_POWERS "2^4-3,2^6-3,2^8-3,2^10-3,2^12-3,2^14-3,2^16-3,2^18-3,2^20-3,2^22-3,2^24-3,2^26-3,2^28-3"
 
 static const struct grid grids[] = {
     {.name = "scan-calls",
@@ -152,6 +157,45 @@ static const struct grid grids[] = {
      .plan = "sweep",
      .axis = {[AXIS_PRIMITIVE] = "compact", [AXIS_SOURCE] = "calls", [AXIS_SIZE] = SWEPT_SHORT},
      .full_size = SWEPT},
+
+    {.name = "kinds",
+     .what = "sorts of many kinds of keys",
+     .plan = "kinds",
+     .axis = {[AXIS_PRIMITIVE] = "sort,sort_pairs,argsort",
+              [AXIS_SOURCE] = "calls",
+              [AXIS_TYPE] = "u32,u64",
+              [AXIS_DISTRIBUTION] = COMMON_KINDS,
+              [AXIS_SIZE] = FEW_KIND_SIZES},
+     .full_size = KIND_SIZES},
+    {.name = "kinds-more",
+     .what = "sorts of more kinds of keys",
+     .plan = "kinds",
+     .axis = {[AXIS_PRIMITIVE] = "sort,sort_pairs",
+              [AXIS_SOURCE] = "calls",
+              [AXIS_TYPE] = "u32,u64",
+              [AXIS_DISTRIBUTION] = "thousand,below-n,events,narrow,log-uniform,bits-4,bits-3-some,bits-3-one,bits-4-last,low-two-thirds,"
+                                    "low-half,high-half,outer-half,gap,sixteenth,unit",
+              [AXIS_SIZE] = FEW_KIND_SIZES},
+     .full_size = KIND_SIZES},
+    {.name = "kinds-floats",
+     .what = "sorts of many kinds of floats",
+     .plan = "kinds",
+     .axis = {[AXIS_PRIMITIVE] = "sort",
+              [AXIS_SOURCE] = "calls",
+              [AXIS_TYPE] = "f32,f64",
+              [AXIS_DISTRIBUTION] = "bits,bits-sorted,equal,few,below-n,zipf,dates,times,events,multiples,outliers,clusters,narrow,unit,"
+                                    "normal,halves,hundredths",
+              [AXIS_SIZE] = FEW_KIND_SIZES},
+     .full_size = KIND_SIZES},
+    {.name = "kinds-indices",
+     .what = "indices of many kinds of floats",
+     .plan = "kinds",
+     .axis = {[AXIS_PRIMITIVE] = "argsort",
+              [AXIS_SOURCE] = "calls",
+              [AXIS_TYPE] = "f32",
+              [AXIS_DISTRIBUTION] = "bits,bits-sorted,few,zipf,dates,multiples,outliers,clusters,shifted,top-byte",
+              [AXIS_SIZE] = FEW_KIND_SIZES},
+     .full_size = KIND_SIZES},
 };
 
 const struct grid *grid_at(size_t index) { return index < sizeof grids / sizeof grids[0] ? &grids[index] : NULL; }

@@ -95,6 +95,7 @@ typedef cudaError_t queue_function(struct call *call, struct temporary *t);
     X(SORT, sort, UPSWEEP_U32, uint32_t)                  \
     X(SORT, sort, UPSWEEP_U64, uint64_t)                  \
     X(SORT, sort, UPSWEEP_F32, float)                     \
+    X(SORT, sort, UPSWEEP_F64, double)                    \
     X(SORT_PAIRS, sort_pairs, UPSWEEP_U32, uint32_t)      \
     X(SORT_PAIRS, sort_pairs, UPSWEEP_U64, uint64_t)      \
     X(ARGSORT, argsort, UPSWEEP_U32, uint32_t)            \

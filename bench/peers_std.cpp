@@ -122,7 +122,7 @@ static const char *std_version(void) {
 static const uint32_t scanned =
     BIT(UPSWEEP_I8) | BIT(UPSWEEP_I16) | BIT(UPSWEEP_I32) | BIT(UPSWEEP_I64) | BIT(UPSWEEP_F32) | BIT(UPSWEEP_F64);
 static const uint32_t sorted =
-    BIT(UPSWEEP_U8) | BIT(UPSWEEP_U16) | BIT(UPSWEEP_I32) | BIT(UPSWEEP_U32) | BIT(UPSWEEP_U64) | BIT(UPSWEEP_F32);
+    BIT(UPSWEEP_U8) | BIT(UPSWEEP_U16) | BIT(UPSWEEP_I32) | BIT(UPSWEEP_U32) | BIT(UPSWEEP_U64) | BIT(UPSWEEP_F32) | BIT(UPSWEEP_F64);
 
 /* algorithm, primitive, backend, types, params, reversed_rest, peer, open, run, close, rung */
 static const struct subject subjects[] = {

@@ -150,8 +150,8 @@ static bool parse_axis(struct values *values, enum axis axis, const char *text, 
 /* ---- the walk ---------------------------------------------------------------------------------------------------------------- */
 
 /* The axes of a point, the slowest first, so that points with the same input are neighbours. */
-static const enum axis order[] = {AXIS_PRIMITIVE, AXIS_TYPE,  AXIS_VALUE_NBYTES, AXIS_ENCODING, AXIS_DISTRIBUTION, AXIS_KEEP,
-                                  AXIS_SIZE,      AXIS_CACHE, AXIS_THREADS,      AXIS_NUM_BITS, AXIS_MODE,         AXIS_BLOCK_SIZE};
+static const enum axis order[] = {AXIS_TYPE,      AXIS_VALUE_NBYTES, AXIS_ENCODING, AXIS_DISTRIBUTION, AXIS_KEEP, AXIS_SIZE,
+                                  AXIS_PRIMITIVE, AXIS_CACHE,        AXIS_THREADS,  AXIS_NUM_BITS,     AXIS_MODE, AXIS_BLOCK_SIZE};
 enum { NORDER = sizeof order / sizeof order[0] };
 
 /* Does the axis mean something to the primitive? */

@@ -221,7 +221,11 @@ static void describe(const struct row *row, char out[32]) {
     if (!isnan(row->num_bits)) snprintf(out, 32, "%.0fbit", row->num_bits);
     if (row->threads > 1) snprintf(out, 32, "t%.0f", row->threads);
     if (strcmp(row->distribution, "uniform") == 0) return;
-    snprintf(out, 32, "%.7s%s%.7s", row->distribution, row->mode[0] != '\0' ? " " : "", row->mode);
+    if (row->mode[0] == '\0') {
+        snprintf(out, 32, "%.15s", row->distribution);
+    } else {
+        snprintf(out, 32, "%.7s %.7s", row->distribution, row->mode);
+    }
 }
 
 static void print_row(struct report *report, const struct row *row) {

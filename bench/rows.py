@@ -27,7 +27,7 @@ def read_text(path):
     for line in open(path):
         if match := KIND_LINE.match(line):
             call, kind, keys, power, ours, cub = match.groups()
-            rows += two_rows("sort-kinds", call, kind, keys, 1 << int(power), ours, cub)
+            rows += two_rows("kinds", {"keys": "sort", "pairs": "sort_pairs"}.get(call, call), kind, keys, 1 << int(power), ours, cub)
         elif match := CALL_LINE.match(line):
             for n, ours, cub in re.findall(r"(\d+) ([\d.]+) ([\d.]+) x", line):
                 rows += two_rows("call-sizes", *match.groups(), None, int(n), ours, cub)

@@ -18,7 +18,7 @@ static const char help_text[] =
     "docs/performance.md, the most important first.\n"
     "\n"
     "  --full           all sizes (the whole takes minutes on a GPU machine); without it, small ones only\n"
-    "  --plan NAME      figures (the default), or sweep: scan and compaction at many sizes\n"
+    "  --plan NAME      figures (the default); sweep: scan and compaction at many sizes; or kinds: sorts of many kinds of keys\n"
     "  --only LIST      only these groups, of any plan (--list names them)\n"
     "  --list           list the groups and what can be measured, and stop\n"
     "  --json FILE      write the rows as lines of JSON, each as soon as it is measured\n"
@@ -30,7 +30,9 @@ static const char help_text[] =
     "\n"
     "These replace an axis in every group (source, algorithm and backend select within it):\n" AXIS_TABLE(
         AXIS_HELP) "\n"
-                   "Exit status: 0 good, 1 a result was wrong, 2 an error.\n";
+                   "Exit status: 0 good, 1 a result was wrong, 2 an error.\n"
+                   "\n"
+                   "Distributions:\n";
 #undef AXIS_HELP
 
 enum {
@@ -60,6 +62,13 @@ static int print_list(void) {
         printf("%-8s %-4s %-13s %-22s %s\n", source_of(subject), backend_of(subject), primitive_name(subject->primitive),
                subject->algorithm, subject->peer != NULL ? subject->peer() : "");
     }
+    return EXIT_GOOD;
+}
+
+static int print_help(void) {
+    fputs(help_text, stdout);
+    for (int d = 0; d < DISTRIBUTION_COUNT; d++)
+        printf("  %-15s %s\n", distribution_name((enum distribution)d), distribution_what((enum distribution)d));
     return EXIT_GOOD;
 }
 
@@ -127,8 +136,7 @@ static int take_text(const char **text) {
 static int take_option(struct settings *settings, int option) {
     switch (option) {
     case 'h':
-        fputs(help_text, stdout);
-        return EXIT_GOOD;
+        return print_help();
     case OPTION_LIST:
         return print_list();
     case OPTION_FULL:

@@ -120,13 +120,15 @@ def call_sizes(rows):
 
 # ---- sorts of many kinds of keys ----
 
+KINDS = ("kinds", "kinds-more", "kinds-floats", "kinds-indices")
 KIND_SIZES = [1 << k for k in (12, 16, 18, 20, 22, 24, 26)]
+CALL_NAMES = {"sort": "keys", "sort_pairs": "pairs", "argsort": "argsort"}
 
 
 def kinds(rows, *calls):
     """How many times as fast as the peer, from 2^16 keys on: a line for each kind of keys, a column for each call; what is below 1 in bold."""
     at = {}
-    for ours, peer in against_peers(pick(rows, group="sort-kinds", primitive=calls)):
+    for ours, peer in against_peers(pick(rows, group=KINDS, primitive=calls)):
         cell = ratio(speed_up(ours, peer))
         at[ours["primitive"], ours["type"], ours["distribution"], ours["n"]] = f"**{cell}**" if float(cell) < 1 else cell
     columns = sorted({key[:2] for key in at}, key=lambda column: (calls.index(column[0]), ("u32", "u64", "f32", "f64").index(column[1])))
@@ -134,15 +136,23 @@ def kinds(rows, *calls):
     def line(call, name):
         cells = [at.get((*call, name, n), "-") for n in KIND_SIZES[1:]]
         return ", ".join(cells) if set(cells) != {"-"} else ""
-    return table([""] + [" ".join(column) for column in columns], [[name] + [line(column, name) for column in columns] for name in names])
+    return table([""] + [f"{CALL_NAMES[call]} {kind}" for call, kind in columns],
+                 [[name] + [line(column, name) for column in columns] for name in names])
 
 
 def by_call(rows):
-    """{(call, type): [(times as fast as the peer, rounded as it is shown; our row)]}"""
+    """{call and type: [(times as fast as the peer, rounded as it is shown; our row)]}"""
     speeds = {}
-    for ours, peer in against_peers(pick(rows, group="sort-kinds")):
-        speeds.setdefault((ours["primitive"], ours["type"]), []).append((round(speed_up(ours, peer), 2), ours))
+    for ours, peer in against_peers(pick(rows, group=KINDS)):
+        speeds.setdefault(f"{CALL_NAMES[ours['primitive']]} {ours['type']}", []).append((round(speed_up(ours, peer), 2), ours))
     return speeds
+
+
+def kinds_names(rows):
+    """What each kind is, as bench/axes.h says."""
+    text = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "axes.h")).read()
+    measured = {row["distribution"] for row in pick(rows, group=KINDS)}
+    return table(["kind", "keys"], [[name, what] for name, what in re.findall(r'X\(\w+, "([^"]*)", "([^"]*)"\)', text) if name in measured])
 
 
 def kinds_spread(rows):
@@ -150,8 +160,7 @@ def kinds_spread(rows):
     def spread(found):
         return f"{ratio(min(found))}, {ratio(statistics.median(found))}, {ratio(max(found))}" if found else ""
     return table(["sort of"] + [size(n) for n in KIND_SIZES],
-                 [[" ".join(call)] + [spread([x for x, row in speeds if row["n"] == n]) for n in KIND_SIZES]
-                  for call, speeds in by_call(rows).items()])
+                 [[call] + [spread([x for x, row in speeds if row["n"] == n]) for n in KIND_SIZES] for call, speeds in by_call(rows).items()])
 
 
 def kinds_below(rows):
@@ -164,8 +173,8 @@ def kinds_below(rows):
         for x, row in speeds:
             if x < 1:
                 below.setdefault(row["distribution"], []).append((x, row["n"]))
-        lines.append(line(" ".join(call), speeds, "; ".join(f"{name} {ratio(min(found)[0])} ({', '.join(size(n) for _, n in found)})"
-                                                            for name, found in sorted(below.items(), key=lambda item: min(item[1])))))
+        lines.append(line(call, speeds, "; ".join(f"{name} {ratio(min(found)[0])} ({', '.join(size(n) for _, n in found)})"
+                                                  for name, found in sorted(below.items(), key=lambda item: min(item[1])))))
     return table(["sort of", "figures", "below 1", "below 0.97", "which: the least, and at what sizes"],
                  lines + [line("all", sum(by_call(rows).values(), []), "")] if lines else [])
 
@@ -321,7 +330,8 @@ def makers_of(machine, rows):
         "ladder-scan": of_ladder("scan-size", 1 << 24), "ladder-compact": of_ladder("compact-size", 1 << 24),
         "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
         "call-sizes": lambda: call_sizes(rows),
-        "sort-kinds": lambda: kinds(rows, "keys"), "sort-kinds-stable": lambda: kinds(rows, "pairs", "argsort"),
+        "sort-kinds": lambda: kinds(rows, "sort"), "sort-kinds-stable": lambda: kinds(rows, "sort_pairs", "argsort"),
+        "sort-kinds-names": lambda: kinds_names(rows),
         "sort-kinds-spread": lambda: kinds_spread(rows), "sort-kinds-below": lambda: kinds_below(rows), "text-summary": lambda: text_summary(rows),
         "text-times-cpu": lambda: text_times(rows),
     }

@@ -65,6 +65,15 @@ import csv, sys
 sizes = sorted({int(row["n"]) for row in csv.DictReader(open(sys.argv[1]))})
 assert sizes == [8, 10, 11, 13, 16, 19, 23, 27, 32, 38, 45, 54, 64], sizes
 ' "$work/sweep.csv"
+expect "sorts of many kinds of keys" 0 "$bench" --row-seconds 0.0005 --plan kinds --size 3,70000 --backend cpu --algorithm upsweep --json "$work/kinds.jsonl"
+cp "$work/out" "$work/table"
+expect "none of them wrong" 0 grep -q ' 0 failed' "$work/table"
+expect "each kind of keys with each type that has it" 0 python3 -c '
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])][1:]
+points = {(row["primitive"], row["type"], row["distribution"], row["n"]) for row in rows}
+assert len(points) == len(rows) == 2 * (6 * 18 + 4 * 16 + 2 * 17 + 10), (len(points), len(rows))
+' "$work/kinds.jsonl"
 expect "an end in time" 0 "$bench" --max-seconds 0.2 --backend cpu --json "$work/short.jsonl"
 cp "$work/out" "$work/table"
 expect "that says so" 0 grep -q '^stopped after 0.2 s' "$work/table"
@@ -86,7 +95,9 @@ expect "an unknown option" 2 "$bench" --sise 3
 expect "an old run that is not there" 2 "$bench" --compare "$work/none.jsonl"
 expect "a full disk" 2 "$bench" --size 10 --only scan-size --row-seconds 0.0005 --json /dev/full
 expect "a list" 0 "$bench" --list
+expect "kinds of keys that have no such type" 2 "$bench" --only kinds --type u8 --distribution zipf
 expect "help" 0 "$bench" --help
+expect "which says what each distribution is" 0 grep -q "^  zipf .*Zipf's law" "$work/out"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
