@@ -10,7 +10,7 @@
 #define ALL_BITS       "1,2,4,6,8,12,16,20,24,28,32"
 #define SWEPT          "2^3..2^28/4" /* every power of two, and three sizes between two of them */
 #define SWEPT_SHORT    "2^3..2^20/4"
-#define KIND_SIZES     "2^12,2^16,2^18,2^20,2^22,2^24,2^26"
+#define KIND_SIZES     "2^12,2^16,2^18,2^20,2^21,2^22,2^24,2^26"
 #define FEW_KIND_SIZES "2^12,2^16,2^18"
 #define COMMON_KINDS                                                                                                                    \
     "uniform,sorted,equal,few,zipf,dates,times,multiples,outliers,clusters,addresses,fields,letters,million,bits-2,bits-3,shifted,top-" \
