@@ -83,6 +83,28 @@ static __device__ __noinline__ void say_what_varies(const struct split_job &spli
         split.seen->nctas = 0;
 }
 
+/* Numbers of the CTAs of a launch: the lowest have those that are the first on their multiprocessor. So a few CTAs that have something to
+ * do are spread over all multiprocessors, though there is room for more on each. In control memory; zero before a launch, and behind it. */
+struct cta_numbers {
+    uint32_t drawn;      /* by those that are first, and above these by others */
+    uint32_t on_sm[191]; /* if there are more multiprocessors, two may be taken for one, which does no harm */
+
+    /* A thread of each CTA calls it, before it waits for the kernel before this one. */
+    __device__ __forceinline__ uint32_t draw() {
+        uint32_t sm;
+        asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+        const bool first = atomicAdd(&on_sm[sm % 191], 1) == 0;
+        const uint32_t before = atomicAdd(&drawn, first ? 1 : 1 << 16), nfirst = before & 0xffff, nothers = before >> 16;
+        if (nfirst + nothers == gridDim.x - 1) *this = {}; /* all have drawn */
+        return first ? nfirst : gridDim.x - 1 - nothers;
+    }
+};
+struct fused_control {
+    fused_totals totals;
+    struct cta_numbers numbers;
+};
+static_assert(sizeof(struct fused_control) <= CUDA_CONTROL_FUSED_NBYTES, "it has a place in control memory");
+
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
 /* ROWS: at least tile_items / FUSED_THREADS; few leave registers for a CTA that sorts a bucket, so that it can start up early. Dynamic
@@ -171,15 +193,20 @@ static __device__ __forceinline__ bool sort_value_bucket(const struct split_job 
         job, found, [&] { return value_bins<KEY>(digits, first, last + 1, SHAPE::BINS); }, s_memory, s);
 }
 
-/* One CTA a bucket; those that a sample has made may be more, so that a CTA goes on to others. VALUES: they may be by value. */
+/* One CTA a bucket; those that a sample has made may be more, so that a CTA goes on to others. numbers: NULL, or where CTAs draw theirs.
+ * VALUES: buckets may be by value. */
 template <typename KEY, typename ITEM, typename SHAPE, bool VALUES>
-__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) fused_buckets(const __grid_constant__ struct split_job job) {
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
+    fused_buckets(const __grid_constant__ struct split_job job, struct cta_numbers *numbers) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct bucket_desk<ITEM> s_desk;
+    __shared__ uint32_t s_number;
+    if (numbers && threadIdx.x == 0) s_number = numbers->draw();
     wait_for_predecessor();
+    if (numbers) __syncthreads(); /* the number */
     const uint32_t nsampled = job.header->sampled.nbuckets, nby_value = VALUES ? job.header->cells.by_value.nbuckets : 0;
-    const uint32_t nbuckets = nsampled ? nsampled : nby_value;
-    for (uint32_t number = blockIdx.x; !nbuckets || number < nbuckets; number += gridDim.x) {
+    const uint32_t nbuckets = nsampled ? nsampled : nby_value, end_number = nbuckets ? nbuckets : job.nnumbers;
+    for (uint32_t number = numbers ? s_number : blockIdx.x; number < end_number; number += gridDim.x) {
         const uint32_t start = nsampled ? job.header->sampled.start[number] : job.start[number];
         const uint32_t end = nsampled ? job.header->sampled.end[number] & ~BUCKET_IS_CLOSED : job.start[number + 1];
         struct found_bucket<ITEM> found = {

@@ -157,20 +157,29 @@ template <typename KEY> static cudaError_t launch_value_slots(struct split_job *
 
 /* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */
 
+static struct fused_control *fused_control_of(const struct cuda_queue *queue) {
+    return (struct fused_control *)((char *)queue->control + CUDA_CONTROL_FUSED);
+}
+
+/* If there is one CTA a multiprocessor, as there are so few numbers, two are started all the same where a sample would make more buckets;
+ * and those that have a number are spread. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_fused_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t shared = max_u32(SHAPE::SHARED_NBYTES, spread_nbytes(queue, job->nnumbers));
+    const bool drawn = sizeof(ITEM) == 4 && job->nnumbers <= (uint32_t)queue->nsms && job->n > FUSED_DRAWN_MIN;
+    const uint32_t nctas = drawn ? (uint32_t)queue->nsms * SHAPE::CTAS_PER_SM : job->nnumbers;
+    const uint32_t shared = max_u32(SHAPE::SHARED_NBYTES, spread_nbytes(queue, nctas));
+    struct cta_numbers *numbers = drawn ? &fused_control_of(queue)->numbers : NULL;
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
-        if (job->value_keys) return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, true>, job->nnumbers, SHAPE::THREADS, shared, *job);
+        if (job->value_keys) return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, true>, nctas, SHAPE::THREADS, shared, *job, numbers);
     }
-    return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, false>, job->nnumbers, SHAPE::THREADS, shared, *job);
+    return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, false>, nctas, SHAPE::THREADS, shared, *job, numbers);
 }
 
 template <typename KEY, typename ITEM, int ROWS>
 static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
     const uint32_t nctas = (split->n + split->tile_items - 1) / split->tile_items;
     const uint32_t tile = (uint32_t)(split->tile_items * sizeof(ITEM));
-    fused_totals *totals = (fused_totals *)((char *)queue->control + CUDA_CONTROL_FUSED);
+    fused_totals *totals = &fused_control_of(queue)->totals;
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
     struct skewed_totals *more = (struct skewed_totals *)((char *)queue->control + CUDA_CONTROL_SKEWED);
     uint32_t shared = tile;

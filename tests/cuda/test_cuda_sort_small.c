@@ -12,6 +12,8 @@ static const struct {
     /* Fused: uniform, skewed by a sample, left to itself by its gaps, with indices, by halves of one and two bytes. */
     {KEYS, UPSWEEP_U32, 140000, RANDOM},
     {KEYS, UPSWEEP_U32, 140000, SKEWED},
+    {KEYS, UPSWEEP_U32, 800000, RANDOM}, /* CTAs draw numbers */
+    {KEYS, UPSWEEP_U32, 800000, SKEWED},
     {KEYS, UPSWEEP_U64, 140000, SPARSE},
     {KEYS, UPSWEEP_F64, 300000, BELL},
     {ARGSORT32, UPSWEEP_F32, 140000, BELL},
