@@ -2,20 +2,19 @@
  * current and puts the caller's back. */
 #include "impl.h"
 
-static uint64_t scan_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes) {
-    return cuda_scan_scratch(&impl_of(ctx)->queue, n, elem_nbytes);
+/* Of a scan and of text. */
+static uint64_t no_scratch(upsweep_context *ctx, uint64_t n, size_t item_nbytes) {
+    (void)ctx, (void)n, (void)item_nbytes;
+    return 0;
 }
 
 static uint64_t compact_scratch(upsweep_context *ctx, uint64_t n, size_t elem_nbytes, bool split) {
-    return cuda_compact_scratch(&impl_of(ctx)->queue, n, elem_nbytes, split);
+    (void)split;
+    return no_scratch(ctx, n, elem_nbytes);
 }
 
 static uint64_t sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
     return cuda_sort_scratch(&impl_of(ctx)->queue, n, key_nbytes, value_nbytes, argsort);
-}
-
-static uint64_t utf8_scratch(upsweep_context *ctx, uint64_t n, size_t unit_nbytes) {
-    return cuda_utf8_scratch(&impl_of(ctx)->queue, n, unit_nbytes);
 }
 
 /* One launcher with its device current. */
@@ -60,10 +59,10 @@ const struct backend upsweep_cuda_backend = {
     .download = cuda_download,
     .sync = cuda_sync,
     .may_grow = cuda_may_grow,
-    .scan_scratch = scan_scratch,
+    .scan_scratch = no_scratch,
     .compact_scratch = compact_scratch,
     .sort_scratch = sort_scratch,
-    .utf8_scratch = utf8_scratch,
+    .utf8_scratch = no_scratch,
     .scan = scan,
     .compact = compact,
     .sort = sort,

@@ -111,9 +111,9 @@ static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid
 #endif
 }
 
-/* Is so much one cluster's? Unless a pass has been asked for by name. */
+/* Is so much one cluster's? */
 static inline bool is_one_cluster(const struct cuda_queue *queue, uint64_t nctas) {
-    return nctas <= (uint64_t)queue->cluster_ctas && !queue->only_lookback && !queue->only_ring;
+    return nctas <= (uint64_t)queue->cluster_ctas && may_choose(queue);
 }
 
 /* Is this an input of one cluster of P's shape? */

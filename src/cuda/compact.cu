@@ -214,7 +214,7 @@ static cudaError_t compact_flagged(const struct cuda_queue *queue, const struct 
     }
 }
 
-static cudaError_t launch_compact(const struct cuda_queue *queue, const struct compact_args *a) {
+extern "C" int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_args *a, void *) {
     if (a->flags != NULL) return compact_flagged(queue, a);
     if (a->type == UPSWEEP_F32) return compact_where<float>(queue, a);
     if (a->type == UPSWEEP_F64) return compact_where<double>(queue, a);
@@ -228,15 +228,4 @@ static cudaError_t launch_compact(const struct cuda_queue *queue, const struct c
     default:
         return compact_where<uint64_t>(queue, a);
     }
-}
-
-extern "C" int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_args *args, void *scratch) {
-    (void)scratch;
-    return launch_compact(queue, args);
-}
-
-/* The words of the exchange live in control memory, and nothing is staged in global memory. */
-extern "C" uint64_t cuda_compact_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes, bool split) {
-    (void)queue, (void)n, (void)elem_nbytes, (void)split;
-    return 0;
 }

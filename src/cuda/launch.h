@@ -26,6 +26,9 @@ struct cuda_queue {
     int only_ring;     /* 1: the ring pass at every size, if this GPU can run it */
 };
 
+/* May a call take whatever is fastest for its size? Not if one of the two passes has been asked for by name. */
+static inline bool may_choose(const struct cuda_queue *queue) { return !queue->only_lookback && !queue->only_ring; }
+
 /* Where in the control memory each kind of exchange keeps its words (lookback.cuh, ring_exchange.cuh; by the bytes of a word or value). */
 enum {
     CUDA_CONTROL_LOOKBACK_8 = 0,
@@ -61,11 +64,9 @@ int cuda_launch_compact(const struct cuda_queue *queue, const struct compact_arg
 int cuda_launch_sort(const struct cuda_queue *queue, const struct sort_args *args, void *scratch);
 int cuda_launch_utf8(const struct cuda_queue *queue, const struct utf8_args *args, void *scratch);
 
-/* Scratch bytes that a launch may need: a pure function, monotonic in n, saturating at UINT64_MAX. */
-uint64_t cuda_scan_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes);
-uint64_t cuda_compact_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes, bool split);
+/* Scratch bytes that a sort may need: a pure function, monotonic in n, saturating at UINT64_MAX. The others need none: their words live in
+ * control memory, and they stage nothing in global memory. */
 uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort);
-uint64_t cuda_utf8_scratch(const struct cuda_queue *queue, uint64_t n, size_t unit_nbytes);
 
 #ifdef __cplusplus
 }

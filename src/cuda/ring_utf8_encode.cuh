@@ -377,7 +377,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
 };
 
 static inline bool ring_utf8_encode_suits(const struct cuda_queue *queue, const struct utf8_args *a) {
-    const size_t unit_nbytes = a->from == UPSWEEP_UTF32 ? 4 : 2;
+    const size_t unit_nbytes = encoding_nbytes(a->from);
     return a->out != NULL && a->n > 0 && should_run_ring(queue, a->n * unit_nbytes, ring_utf8_encode_min_nbytes(unit_nbytes));
 }
 

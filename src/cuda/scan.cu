@@ -76,7 +76,7 @@ template <class T> static cudaError_t scan_floats(const struct cuda_queue *queue
     }
 }
 
-static cudaError_t launch_scan(const struct cuda_queue *queue, const struct scan_args *a) {
+extern "C" int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *a, void *) {
     switch (a->type) {
     case UPSWEEP_I8:
         return scan_integers<int8_t, uint8_t>(queue, a);
@@ -112,14 +112,3 @@ extern "C" int cuda_probe(int *arch) {
 }
 
 extern "C" int cuda_largest_cluster(void) { return largest_cluster<LookbackScan<uint32_t, Add<uint32_t>, ClusterLargeShape>>(); }
-
-extern "C" int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *args, void *scratch) {
-    (void)scratch;
-    return launch_scan(queue, args);
-}
-
-/* The words of the exchange live in control memory. */
-extern "C" uint64_t cuda_scan_scratch(const struct cuda_queue *queue, uint64_t n, size_t elem_nbytes) {
-    (void)queue, (void)n, (void)elem_nbytes;
-    return 0;
-}

@@ -29,9 +29,9 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) small_ke
     policy.finish(args, 0, {start, (V)parts.before, (V)parts.all, P::Op::apply(start, (V)parts.all)}, s_policy, warp, lane);
 }
 
-/* Is this an input of one tile? Unless a pass has been asked for by name. */
+/* Is this an input of one tile? */
 template <class P> static inline bool should_run_small(const struct cuda_queue *queue, uint64_t n) {
-    return n <= P::TILE_ITEMS && !queue->only_lookback && !queue->only_ring;
+    return n <= P::TILE_ITEMS && may_choose(queue);
 }
 
 /* Queues the kernel of one call over at most P::TILE_ITEMS items. */

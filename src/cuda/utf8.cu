@@ -16,7 +16,7 @@ static_assert(CUDA_CONTROL_UTF8_PARTS + sizeof(Utf8Parts) <= CUDA_CONTROL_NBYTES
 
 /* The kernels count from the last address before the text that is a multiple of 16. */
 static Utf8Args kernel_args(const struct cuda_queue *queue, const struct utf8_args *a) {
-    const size_t unit_nbytes = a->from == UPSWEEP_UTF8 ? 1 : a->from == UPSWEEP_UTF32 ? 4 : 2, skew = (uintptr_t)a->in % 16;
+    const size_t unit_nbytes = encoding_nbytes(a->from), skew = (uintptr_t)a->in % 16;
     Utf8Args args = {};
     args.in = (const unsigned char *)a->in - skew;
     args.begin = skew / unit_nbytes;
@@ -46,9 +46,9 @@ template <class P> static cudaError_t run_lookback(const struct cuda_queue *queu
     return launch_lookback<P>(queue, args, nitems);
 }
 
-/* As long as all tiles run at once, the smallest ones are the fastest. Unless a pass has been asked for by name. */
+/* As long as all tiles run at once, the smallest ones are the fastest. */
 template <class P> static bool is_short(const struct cuda_queue *queue, uint64_t nitems) {
-    return tiles_of<P>(nitems) <= (uint64_t)queue->nsms * P::CTAS && !queue->only_lookback && !queue->only_ring;
+    return tiles_of<P>(nitems) <= (uint64_t)queue->nsms * P::CTAS && may_choose(queue);
 }
 
 template <class P> static cudaError_t run_short(const struct cuda_queue *queue, Utf8Args args, uint64_t nitems) {
@@ -83,22 +83,11 @@ static cudaError_t run_clean(const struct cuda_queue *queue, const Utf8Args &arg
     return run_lookback<Long>(queue, args, args.n);
 }
 
-static cudaError_t launch_utf8(const struct cuda_queue *queue, const struct utf8_args *a) {
+extern "C" int cuda_launch_utf8(const struct cuda_queue *queue, const struct utf8_args *a, void *) {
     const Utf8Args args = kernel_args(queue, a);
     if (a->from == UPSWEEP_UTF32) return run_encode<4>(queue, args, a);
     if (a->from != UPSWEEP_UTF8) return run_encode<2>(queue, args, a);
     if (a->out == NULL) return launch_utf8_count(queue, args);
     if (a->to == UPSWEEP_UTF8) return run_clean(queue, args, a);
     return a->to == UPSWEEP_UTF32 ? run_decode<4>(queue, args, a) : run_decode<2>(queue, args, a);
-}
-
-extern "C" int cuda_launch_utf8(const struct cuda_queue *queue, const struct utf8_args *args, void *scratch) {
-    (void)scratch;
-    return launch_utf8(queue, args);
-}
-
-/* Nothing is staged in global memory. */
-extern "C" uint64_t cuda_utf8_scratch(const struct cuda_queue *queue, uint64_t n, size_t unit_nbytes) {
-    (void)queue, (void)n, (void)unit_nbytes;
-    return 0;
 }

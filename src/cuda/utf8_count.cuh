@@ -281,9 +281,8 @@ template <class Shape> static cudaError_t launch_count(const struct cuda_queue *
 /* What ends with the text is counted at the place behind it: n + 1 places. */
 template <class Shape> static uint64_t groups_of(const Utf8Args &args) { return args.n / Utf8Counter<Shape>::GROUP_NBYTES + 1; }
 
-/* A pass that is asked for by name is meant for long texts. */
 static cudaError_t launch_utf8_count(const struct cuda_queue *queue, const Utf8Args &args) {
-    if (args.n < UTF8_COUNT_SHORT_NBYTES && !queue->only_lookback && !queue->only_ring)
+    if (args.n < UTF8_COUNT_SHORT_NBYTES && may_choose(queue))
         return launch_count<Utf8CountShortShape>(queue, args, groups_of<Utf8CountShortShape>(args));
     return launch_count<Utf8CountLongShape>(queue, args, groups_of<Utf8CountLongShape>(args));
 }
