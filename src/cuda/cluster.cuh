@@ -20,8 +20,10 @@
 #define UPSWEEP_CUDA_CLUSTER_CUH
 
 #include "async.cuh"
-#include "lookback.cuh"
+#include "lookback_policy.cuh"
 #include "overlap.cuh"
+#include "warp.cuh"
+#include "words.cuh"
 
 enum { CLUSTER_MAX_CTAS = 16, CLUSTER_PORTABLE_CTAS = 8, CLUSTER_SENDING_WARPS = 4 };
 
@@ -56,7 +58,7 @@ static __device__ __forceinline__ Part fold_cells(const uint64_t *s_cell, int fr
 #pragma unroll
     for (int i = 2 * lane; i < 2 * lane + 2; i++)
         if (i >= from && i < to) x[0] = Op::apply(x[0], value_of<Part>(s_cell[i]));
-    if (!AnyOrder<Op>::value && ncells <= 32)
+    if (!Op::ANY_ORDER && ncells <= 32)
         fold_rows_in_order<Op, 16>(x);
     else
         warp_fold_rows<Op>(x);

@@ -2,84 +2,12 @@
  *
  * The type matters only for what a predicate means, and that has become an interval (keep.cuh) when a kernel runs: signed and unsigned
  * share kernels, and no comparison has one of its own. Byte flags are a predicate (non-zero) on bytes, whose sink moves the records. */
-#include <math.h>
-
 #include "launch.h"
 
+#include "keep_interval.cuh"
 #include "lookback_compact.cuh"
 #include "ring_compact_launch.cuh"
 #include "short.cuh"
-
-/* ---- predicates as intervals --------------------------------------------------------------------------------------------------- */
-
-/* U: the unsigned type of an integer's width. Bounds are computed on the ordered image (a signed value with its sign bit flipped) and
- * moved back by subtracting what the flip adds. */
-template <class U> static Keep<U> keep_integer(upsweep_type type, const upsweep_predicate *p) {
-    const bool is_signed = type == UPSWEEP_I8 || type == UPSWEEP_I16 || type == UPSWEEP_I32 || type == UPSWEEP_I64;
-    const U most = (U) ~(U)0, flip = is_signed ? (U)((U)1 << (sizeof(U) * 8 - 1)) : (U)0;
-    const U value = p->cmp == UPSWEEP_NONZERO ? flip : (U)((is_signed ? (U)p->value.i : (U)p->value.u) + flip);
-    U lo = 0, span = most; /* everything */
-    bool negate = false;
-    switch (p->cmp) {
-    case UPSWEEP_EQ:
-        lo = value, span = 0;
-        break;
-    case UPSWEEP_NE:
-    case UPSWEEP_NONZERO:
-        lo = value, span = 0, negate = true;
-        break;
-    case UPSWEEP_LE:
-        span = value;
-        break;
-    case UPSWEEP_GT:
-        span = value, negate = true;
-        break;
-    case UPSWEEP_GE:
-        lo = value, span = (U)(most - value);
-        break;
-    case UPSWEEP_LT:
-        lo = value, span = (U)(most - value), negate = true;
-        break;
-    default:
-        break;
-    }
-    return {(U)(lo - flip), span, negate};
-}
-
-static float next_after(float x, float to) { return nextafterf(x, to); }
-static double next_after(double x, double to) { return nextafter(x, to); }
-
-/* An interval with a NaN for a bound is empty, as it should be. */
-template <class T> static Keep<T> keep_float(const upsweep_predicate *p) {
-    const T infinity = (T)INFINITY, value = p->cmp == UPSWEEP_NONZERO ? (T)0 : (T)p->value.f;
-    const Keep<T> none = {infinity, -infinity, false};
-    switch (p->cmp) {
-    case UPSWEEP_EQ:
-        return {value, value, false};
-    case UPSWEEP_NE:
-    case UPSWEEP_NONZERO:
-        return {value, value, true};
-    case UPSWEEP_LE:
-        return {-infinity, value, false};
-    case UPSWEEP_GE:
-        return {value, infinity, false};
-    case UPSWEEP_LT:
-        return value == -infinity ? none : Keep<T>{-infinity, next_after(value, -infinity), false};
-    case UPSWEEP_GT:
-        return value == infinity ? none : Keep<T>{next_after(value, infinity), infinity, false};
-    default:
-        return {-infinity, infinity, false}; /* not NaN */
-    }
-}
-
-static void keep_interval(const struct compact_args *a, Keep<uint8_t> *keep) { *keep = keep_integer<uint8_t>(a->type, &a->keep); }
-static void keep_interval(const struct compact_args *a, Keep<uint16_t> *keep) { *keep = keep_integer<uint16_t>(a->type, &a->keep); }
-static void keep_interval(const struct compact_args *a, Keep<uint32_t> *keep) { *keep = keep_integer<uint32_t>(a->type, &a->keep); }
-static void keep_interval(const struct compact_args *a, Keep<uint64_t> *keep) { *keep = keep_integer<uint64_t>(a->type, &a->keep); }
-static void keep_interval(const struct compact_args *a, Keep<float> *keep) { *keep = keep_float<float>(&a->keep); }
-static void keep_interval(const struct compact_args *a, Keep<double> *keep) { *keep = keep_float<double>(&a->keep); }
-
-/* ---- launchers ---------------------------------------------------------------------------------------------------------------- */
 
 static const Keep<uint8_t> NONZERO_BYTE = {0, 0, true};
 
@@ -160,9 +88,8 @@ template <class T> static CompactArgs<T> flagged_args(const struct compact_args 
 }
 
 template <class T> static cudaError_t compact_where(const struct cuda_queue *queue, const struct compact_args *a) {
-    enum { VEC = 16 / sizeof(T) };
     CompactArgs<T> args = common_args<T>(a, a->in);
-    keep_interval(a, &args.keep);
+    args.keep = keep_interval<T>(a->type, &a->keep);
     if (ring_compact_suits(queue, a, sizeof(T))) return launch_ring_where(queue, a, args.keep);
     args.base = a->base;
     args.wide = a->output == COMPACT_INDICES64;

@@ -6,16 +6,10 @@
 #ifndef UPSWEEP_CUDA_COUNT_CUH
 #define UPSWEEP_CUDA_COUNT_CUH
 
-#include "block.cuh"
 #include "keep.cuh"
 #include "launch.h"
 #include "tuning.h"
-
-/* A bit for each element of a vector that is kept. */
-template <class T, int VEC> static __device__ __forceinline__ uint32_t kept_bits(const Keep<T> &keep, uint4 data) {
-    const uint32_t bits = keep_bits<T>(keep, data);
-    return (flips(keep) ? ~bits : bits) & ((1u << VEC) - 1);
-}
+#include "warp.cuh"
 
 /* A bit for each element of the vector at `first` that lies before n. */
 template <int VEC> static __device__ __forceinline__ uint32_t input_bits(uint64_t first, uint64_t n) {

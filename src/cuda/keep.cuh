@@ -1,6 +1,6 @@
 /* keep.cuh: every predicate as one interval: x is kept if inside(x), lo <= x <= hi, differs from `negate`. So a kernel needs no switch in
- * its inner loop and no variant a comparison; negation is one operation on a mask of many elements. launch code on the host turns an
- * upsweep_predicate into it (keep_interval).
+ * its inner loop and no variant a comparison; negation is one operation on a mask of many elements. The host turns an upsweep_predicate
+ * into it (keep_interval.cuh).
  *
  *     == c  [c, c]     != c  not [c, c]     < c  [lowest, just below c]     >= c  not (< c) for integers; [c, inf] for floats
  *
@@ -9,7 +9,7 @@
 #ifndef UPSWEEP_KEEP_CUH
 #define UPSWEEP_KEEP_CUH
 
-#include "block.cuh"
+#include "vector.cuh"
 
 /* T: an unsigned type, or float or double. */
 template <class T> struct Keep {
@@ -126,12 +126,14 @@ template <class T> static __device__ __forceinline__ bool is_set(const Keep<T> &
     return true;
 }
 
-template <class T> static __device__ __forceinline__ uint32_t keep_bits(const Keep<T> &keep, uint4 data) {
+/* A bit for each element of a vector, or of its first VEC, that is kept. */
+template <class T, int VEC> static __device__ __forceinline__ uint32_t kept_bits(const Keep<T> &keep, uint4 data) {
     if constexpr (sizeof(T) <= 2) {
         const uint32_t flip = keep.set ? 0 : keep.TOP;
         data = {data.x ^ flip, data.y ^ flip, data.z ^ flip, data.w ^ flip};
     }
-    return keep_bits_if<true>(keep, data);
+    const uint32_t bits = keep_bits_if<true>(keep, data);
+    return (flips(keep) ? ~bits : bits) & ((1u << VEC) - 1);
 }
 
 #endif

@@ -29,7 +29,7 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     enum { WARP_ITEMS = ROWS * 32 * VEC, TILE_ITEMS = THREADS / 32 * WARP_ITEMS, IN_NBYTES = sizeof(T) };
 
     /* A fold that takes an instruction or three is there long before the scan: others need not wait for that. */
-    static constexpr bool RANKS_LATER = HasInstruction<Op>::value;
+    static constexpr bool RANKS_LATER = Op::HAS_INSTRUCTION;
 
     /* Few warps wait for the scan of each: with more, shuffles would wait for one another. */
     static constexpr bool BY_FOURS = ROWS == 2 && THREADS <= 128;

@@ -15,7 +15,7 @@
 #define UPSWEEP_RING_COMPACT_BYTES_CUH
 
 #include "async.cuh"
-#include "block.cuh"
+#include "warp.cuh"
 
 /* What is to be done with a word of which `bits` names the bytes that are kept: a selector of bytes for prmt, which takes 16 bits, and
  * above it 8 times their number. */

@@ -5,7 +5,8 @@
 #ifndef UPSWEEP_RING_EXCHANGE_CUH
 #define UPSWEEP_RING_EXCHANGE_CUH
 
-#include "block.cuh"
+#include "warp.cuh"
+#include "words.cuh"
 
 enum { RING_WAVES = 32, RING_MAX_CTAS = 160 };
 
@@ -37,6 +38,20 @@ template <bool WIDE> struct RingWords {
     uint64_t apart[15]; /* nobody polls the counter's cache line */
     RingWord<WIDE> word[RING_WAVES * RING_MAX_CTAS];
     RingWord<true> rest[RING_MAX_CTAS]; /* of a launch, whose first wave they name */
+};
+
+/* Of operators whose order matters: operands may change places unless one of them is special, and are then combined by By. Of floats'
+ * minima and maxima, NaNs and -0.0 are special. */
+template <class Op> struct UnlessSpecial;
+static __device__ __forceinline__ bool is_special(float x) { return x != x || __float_as_uint(x) == 1u << 31; }
+static __device__ __forceinline__ bool is_special(double x) { return x != x || (uint64_t)__double_as_longlong(x) == 1ull << 63; }
+template <class T> struct UnlessSpecial<Min<T>> {
+    typedef Min<T> By;
+    static __device__ __forceinline__ bool special(T x) { return is_special(x); }
+};
+template <class T> struct UnlessSpecial<Max<T>> {
+    typedef Max<T> By;
+    static __device__ __forceinline__ bool special(T x) { return is_special(x); }
 };
 
 /* One CTA's view of the words. P: the policy. */
@@ -117,7 +132,7 @@ template <class P> struct RingExchange {
         for (unsigned j = 0; j < GROUPS; j++) x[j] = exists(j, lane) ? value_of<V>(seen.word[j].value()) : (V)Neutral<Op>::value();
         if (more) ask(k + 1, lane, seen);
         *before = *all = (V)Neutral<Op>::value();
-        if constexpr (AnyOrder<Op>::value)
+        if constexpr (Op::ANY_ORDER)
             fold_lanes<Op>(x, lane, before, all);
         else
             fold_unless_special(x, lane, before, all);

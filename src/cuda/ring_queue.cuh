@@ -9,7 +9,7 @@
 #ifndef UPSWEEP_CUDA_RING_QUEUE_CUH
 #define UPSWEEP_CUDA_RING_QUEUE_CUH
 
-#include "block.cuh"
+#include "warp.cuh"
 
 enum { RING_QUEUE_BEFORE = 16 };
 

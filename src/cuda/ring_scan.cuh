@@ -63,7 +63,7 @@ template <class T, class OP> struct RingScan : RingPlain, RingScanShape<sizeof(T
         uint4 data[ROWS];
         T folds[ROWS];
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) data[r] = chunk[AnyOrder<Op>::value ? 32 * r + lane : lane * ROWS + r];
+        for (int r = 0; r < ROWS; r++) data[r] = chunk[Op::ANY_ORDER ? 32 * r + lane : lane * ROWS + r];
         return fold_chunk<Op, T, VEC>(data, folds);
     }
 

@@ -26,7 +26,7 @@
 /* As UntilCut, in 32 bits: enough for the tiles of a wave. */
 #define UTF8_CUT_32 (1u << 31)
 
-struct UntilCut32 {
+struct UntilCut32 : AnyOperator {
     static __device__ __forceinline__ uint32_t apply(uint32_t a, uint32_t b) { return a & UTF8_CUT_32 ? a : a + b; }
     static __device__ __forceinline__ uint32_t identity() { return 0; }
 };

@@ -9,7 +9,7 @@
 #ifndef UPSWEEP_CUDA_SCAN_BYTES_CUH
 #define UPSWEEP_CUDA_SCAN_BYTES_CUH
 
-#include "block.cuh"
+#include "warp.cuh"
 
 /* The operators of which this file knows, on two halves. */
 template <class Op> struct Halves { static constexpr bool EXIST = false; };

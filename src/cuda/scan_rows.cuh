@@ -9,6 +9,7 @@
 #define UPSWEEP_CUDA_SCAN_ROWS_CUH
 
 #include "scan_bytes.cuh"
+#include "vector.cuh"
 
 template <class Op, class T, int VEC> static __device__ __forceinline__ T fold_vector(uint4 data) {
     const Vector<T, VEC> v = unpack<T, VEC>(data);

@@ -4,6 +4,7 @@
 
 #include "cluster.cuh"
 #include "small.cuh"
+#include "tuning.h"
 
 /* A large cluster's tiles may not fit: places of many small elements. */
 template <class P, class Args> static bool launch_large(const struct cuda_queue *queue, const Args &args, cudaError_t *error) {

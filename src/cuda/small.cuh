@@ -6,8 +6,9 @@
 #ifndef UPSWEEP_CUDA_SMALL_CUH
 #define UPSWEEP_CUDA_SMALL_CUH
 
-#include "lookback.cuh"
+#include "lookback_policy.cuh"
 #include "overlap.cuh"
+#include "warp.cuh"
 
 template <class P> static __global__ void __launch_bounds__(P::THREADS) small_kernel(const __grid_constant__ typename P::Args args) {
     typedef typename P::Value V;

@@ -15,7 +15,6 @@
 #define UPSWEEP_CUDA_UTF8_APPEND_CUH
 
 #include "async.cuh"
-#include "block.cuh"
 #include "utf8_rules.cuh"
 
 static __device__ __forceinline__ void store_shared(unsigned at, uint32_t word) {

@@ -17,6 +17,7 @@
 
 #include "async.cuh"
 #include "utf8_report.cuh"
+#include "vector.cuh"
 
 enum Utf8Kind : uint32_t { UTF8_ROW_ASCII, UTF8_ROW_UP_TO_2, UTF8_ROW_UP_TO_3, UTF8_ROW_UP_TO_4, UTF8_ROW_PAIRS, UTF8_ROW_ANY };
 enum { UTF8_KIND_BITS = 3 };

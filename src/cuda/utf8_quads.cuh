@@ -16,7 +16,6 @@
 #define UPSWEEP_CUDA_UTF8_QUADS_CUH
 
 #include "async.cuh"
-#include "block.cuh"
 #include "utf8_rules.cuh"
 
 #define QUAD_FFFD 0xBDBFEF00u /* EF BF BD */

@@ -10,9 +10,9 @@
 #ifndef UPSWEEP_CUDA_UTF8_REPORT_CUH
 #define UPSWEEP_CUDA_UTF8_REPORT_CUH
 
-#include "block.cuh"
 #include "launch.h"
 #include "utf8_rules.cuh"
+#include "warp.cuh"
 
 #define UTF8_NOWHERE UINT64_MAX
 
@@ -100,7 +100,7 @@ static __device__ __forceinline__ bool is_inner_tile(const Utf8Args &args, uint6
 
 #define UTF8_CUT (1ull << 47)
 
-struct UntilCut {
+struct UntilCut : AnyOperator {
     static __device__ __forceinline__ unsigned long long apply(unsigned long long a, unsigned long long b) {
         return a & UTF8_CUT ? a : a + b;
     }

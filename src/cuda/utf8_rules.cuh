@@ -15,6 +15,8 @@
 #ifndef UPSWEEP_CUDA_UTF8_RULES_CUH
 #define UPSWEEP_CUDA_UTF8_RULES_CUH
 
+#include <stdint.h>
+
 enum { UTF8_WINDOW_NBYTES = 32, UTF8_WINDOW_WORDS = 8 };
 
 /* Of a window a lane owns those bytes that have three before them and one after them: so it can tell which of them end sequences. */

@@ -8,7 +8,7 @@
 #ifndef UPSWEEP_CUDA_UTF8_SHIFT_CUH
 #define UPSWEEP_CUDA_UTF8_SHIFT_CUH
 
-#include "block.cuh"
+#include <stdint.h>
 
 /* Words FIRST.. of two vectors, and from there on bits `shift`... */
 template <int FIRST> static __device__ __forceinline__ uint4 shifted(uint4 a, uint4 b, unsigned shift) {
