@@ -13,6 +13,65 @@
 
 #include "lookback_utf8_windows.cuh"
 
+/* ---- units ---------------------------------------------------------------------------------------------------------------------- */
+
+/* A tail: the four bytes of a text that end with a given one, that one lowest. Where a well-formed sequence ends, its tail is all that is
+ * needed; U+FFFD has this one. */
+enum { UTF8_TAIL_FFFD = 0x00EFBFBD };
+
+/* The tail of byte 3 + i of a window; i is a constant after unrolling. */
+static __device__ __forceinline__ uint32_t tail_of(const uint32_t (&word)[UTF8_WINDOW_WORDS], int i) {
+    const int k = i / 4, o = i % 4;
+    return __byte_perm(word[k], o != 0 ? word[k + 1] : 0, (unsigned)((o + 3) | (o + 2) << 4 | (o + 1) << 8 | o << 12));
+}
+
+static __device__ __forceinline__ uint32_t utf32_of_tail(uint32_t tail) {
+    if ((tail & 0x80) == 0) return tail & 0x7F;
+    const uint32_t code = (tail & 0x3F) | (tail >> 2 & 0xFC0) | (tail >> 4 & 0x3F000) | (tail >> 6 & 0x1C0000);
+    const bool of_2 = (tail & 0x4000) != 0, of_3 = (tail & 0x400000) != 0; /* is the byte before, the one before that, a lead? */
+    return code & (of_2 ? 0x7FFu : of_3 ? 0xFFFFu : 0x1FFFFFu);
+}
+
+/* A sequence of four makes two units: the high one where its third byte is, the low one at its end. */
+static __device__ __forceinline__ uint32_t utf16_of_tail(uint32_t tail) {
+    if ((tail & 0x80) == 0) return tail & 0x7F;
+    const uint32_t code = (tail & 0x3F) | (tail >> 2 & 0xFC0) | (tail >> 4 & 0xF000);
+    if (tail & 0x4000) return code & 0x7FF;
+    if ((tail & 0x400000) == 0) return 0xDC00 | (code & 0x3FF);
+    if ((tail & 0x100000) == 0) return code;
+    return 0xD7C0 + ((tail >> 4 & 3) | (tail >> 6 & 0xFC) | (tail >> 8 & 0x700)); /* D800 + ((code - 10000) >> 10) */
+}
+
+static __device__ __forceinline__ uint32_t swap_units(uint32_t two, bool swap) { return swap ? __byte_perm(two, 0, 0x2301) : two; }
+
+/* 16 bytes of code units from as many bytes of ASCII. */
+template <int UNIT> static __device__ __forceinline__ uint4 widen(const unsigned char *text, bool swap) {
+    const uint32_t a = bytes_at(text);
+    if constexpr (UNIT == 4)
+        return {a & 0xFF, __byte_perm(a, 0, 0x4441), __byte_perm(a, 0, 0x4442), a >> 24};
+    else {
+        const uint32_t b = bytes_at(text + 4), low = swap ? 0x1404 : 0x4140, high = swap ? 0x3424 : 0x4342;
+        return {__byte_perm(a, 0, low), __byte_perm(a, 0, high), __byte_perm(b, 0, low), __byte_perm(b, 0, high)};
+    }
+}
+
+static __device__ __forceinline__ uint32_t two_units(uint32_t first_tail, uint32_t second_tail, bool swap) {
+    return swap_units(utf16_of_tail(first_tail) | utf16_of_tail(second_tail) << 16, swap);
+}
+
+/* 16 bytes of code units from as many tails. */
+template <int UNIT> static __device__ __forceinline__ uint4 decode(const uint32_t *tails, bool swap) {
+    const uint4 a = ((const uint4 *)tails)[0];
+    if constexpr (UNIT == 4)
+        return {utf32_of_tail(a.x), utf32_of_tail(a.y), utf32_of_tail(a.z), utf32_of_tail(a.w)};
+    else {
+        const uint4 b = ((const uint4 *)tails)[1];
+        return {two_units(a.x, a.y, swap), two_units(a.z, a.w, swap), two_units(b.x, b.y, swap), two_units(b.z, b.w, swap)};
+    }
+}
+
+/* ---- the policy -------------------------------------------------------------------------------------------------------------- */
+
 /* UNIT: bytes of a code unit of the output. */
 template <int UNIT, class Shape> struct LookbackUtf8Decode : LookbackUtf8Windows<LookbackUtf8Decode<UNIT, Shape>, 28, Shape> {
     typedef LookbackUtf8Windows<LookbackUtf8Decode, 28, Shape> Windows;

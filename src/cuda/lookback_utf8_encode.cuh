@@ -12,6 +12,22 @@
 #include "utf8_encode.cuh"
 #include "utf8_stage.cuh"
 
+/* Rows are gone through in loops that are not unrolled, as the code for one is long and the instruction cache small; but registers have no
+ * indices. So a loop works on the first of an array and then rotates it: after all rows, all is where it was. */
+template <class T, int N> static __device__ __forceinline__ void rotate(T (&x)[N]) {
+    const T first = x[0];
+#pragma unroll
+    for (int i = 0; i + 1 < N; i++) x[i] = x[i + 1];
+    x[N - 1] = first;
+}
+
+/* Numbers of 16 bits, two in a register: rotates them, and puts a new one in the last place. */
+template <int N> static __device__ __forceinline__ void rotate_in(uint32_t (&x)[N], uint32_t last) {
+#pragma unroll
+    for (int i = 0; i + 1 < N; i++) x[i] = __funnelshift_r(x[i], x[i + 1], 16);
+    x[N - 1] = x[N - 1] >> 16 | last << 16;
+}
+
 /* UNIT: bytes of a code unit of the input. Shape: of tuning.h; ROWS of 32 vectors a warp. */
 template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, IN_NBYTES = UNIT };

@@ -17,6 +17,16 @@
 #include "lookback.cuh"
 #include "utf8_stage.cuh"
 
+/* Notes the ill-formed sequences of a window that begins `offset` bytes after its tile. */
+static __device__ __forceinline__ void take_bad(Utf8Found &found, const Utf8Ends &ends, uint32_t bad, int offset) {
+    if (bad == 0) return;
+    const uint32_t first = bad & (0 - bad);
+    const int at = __ffs((int)bad) - 1 - ((first & ends.bad_2) != 0) - ((first & ends.bad_3) != 0);
+    found.sequences += (uint32_t)__popc(bad);
+    found.units += (uint32_t)(__popc(bad) + __popc(bad & ends.bad_2) + __popc(bad & ends.bad_3));
+    found.first = min(found.first, (uint32_t)(UTF8_PLACE_ZERO + offset + at));
+}
+
 /* Shape: of tuning.h; ROWS of 32 windows a warp. */
 template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows : LookbackUtf8 {
     enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, IN_NBYTES = 1 };

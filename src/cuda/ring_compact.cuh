@@ -2,7 +2,7 @@
  *
  *   a chunk, in its slot     x x x x | x x x x | ...     a run of vectors each lane; one bit an element: kept or not (ring_decide.cuh)
  *   packed, where it was     k k k k k r r r r r         the kept ones, and in a partition the rejected ones behind them
- *   stored                   when what comes before it is known, in vectors of the output (utf8_shift.cuh)
+ *   stored                   when what comes before it is known, in vectors of the output (shift.cuh)
  *
  * Packing before the prefix is known leaves little to do after it, which is what short inputs wait for; and as chunks are stored each by
  * itself, no warp waits for another. Cost: every element once in, every kept one once out. If the rejected ones go behind all kept ones,
@@ -14,7 +14,7 @@
 #include "count.cuh"
 #include "ring_compact_bytes.cuh"
 #include "ring_kept.cuh"
-#include "utf8_shift.cuh"
+#include "shift.cuh"
 
 /* SPLIT: partition. */
 template <class T, class D, bool SPLIT> struct RingCompact : RingKept<T, D, RingCompactShape<sizeof(T), D::FLAGS>, true> {

@@ -7,8 +7,8 @@
 #ifndef UPSWEEP_RING_CTA_CUH
 #define UPSWEEP_RING_CTA_CUH
 
+#include "async.cuh"
 #include "ring_exchange.cuh"
-#include "ring_load.cuh"
 #include "ring_policy.cuh"
 #include "tuning.h"
 

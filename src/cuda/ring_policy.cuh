@@ -78,8 +78,8 @@ template <class Value, class Carry> struct RingFacts {
 
 /* What most policies have in common. */
 struct RingPlain {
-    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, TAIL_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0, NOTE_WORDS = 0;
-    static constexpr unsigned SLOTS = 0 /* as many as STAGES */, QUEUED = 0, TEAMS = 1;
+    static constexpr unsigned ROW_NBYTES = 512, HALO_NBYTES = 0, TAIL_NBYTES = 0, SIDE_NBYTES = 0, LATE_NBYTES = 0, WORK_NBYTES = 0;
+    static constexpr unsigned SLOTS = 0 /* as many as STAGES */, NOTE_WORDS = 0, QUEUED = 0, TEAMS = 1;
     static constexpr bool AT_HAND = true, LEAVES = false, PACKS = false, HOLDS = false, CONVERTS = false, TAKES = false, TURNS = false;
     template <class Args> static __device__ RingWay sync_and_choose(const Args &, const RingInput &) {
         __syncthreads();

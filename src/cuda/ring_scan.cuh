@@ -24,7 +24,7 @@ template <class T, class OP> struct RingScan : RingPlain, RingScanShape<sizeof(T
     typedef T Value;
     typedef OP Op;
     typedef typename CarryOf<T, Op>::type Carry;
-    enum { ROWS = Shape::ROWS, VEC = 16 / sizeof(T), NOTE_WORDS = 0, SIDE_NBYTES = 0 };
+    enum { ROWS = Shape::ROWS, VEC = 16 / sizeof(T) };
     static constexpr bool KEEPS_SLOT = false;
     static constexpr bool AT_HAND = sizeof(T) != 4; /* 8 to 32 MiB of u32 take 2 to 4 % longer so, of u64 2 to 4 % less (H200) */
     typedef Vector<T, VEC> V;

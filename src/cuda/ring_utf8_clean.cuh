@@ -4,7 +4,7 @@
  *   reducers   is all of a chunk well-formed? Then it is *whole*: it leaves as it came, and where its first sequence begins and its last
  *              one ends tells how long it is. If not, bits for each window: which bytes are kept, and where U+FFFD goes
  *   finishers  a whole chunk into memory of their own, so that the slot is free, and from there in vectors of the output
- *              (utf8_shift.cuh); of others the windows into registers, and then each row byte by byte into that memory
+ *              (shift.cuh); of others the windows into registers, and then each row byte by byte into that memory
  *
  * Most texts have nothing to clean, so this is a copy that looks at what it copies. Strict conversion writes what replacement writes, but
  * not behind what a CTA knows to be an error. Cost: every byte in once, out once. */
@@ -12,7 +12,7 @@
 #define UPSWEEP_CUDA_RING_UTF8_CLEAN_CUH
 
 #include "ring_utf8_windows.cuh"
-#include "utf8_shift.cuh"
+#include "shift.cuh"
 
 struct RingUtf8Clean : RingUtf8Windows<RingUtf8CleanShape> {
     static constexpr unsigned FFFD_NBYTES = 3, MOST_NBYTES = FFFD_NBYTES * ROW_NBYTES + 1 /* of a row */;
@@ -61,7 +61,7 @@ struct RingUtf8Clean : RingUtf8Windows<RingUtf8CleanShape> {
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             load_window(w[r], (const unsigned char *)chunk, r, lane);
-            any |= (w[r][0] | w[r][1] | w[r][2]) | (w[r][3] | w[r][4] | w[r][5]) | (w[r][6] | w[r][7]);
+            any |= any_of(w[r]);
         }
         if (all_text && !__any_sync(ALL_LANES, (any & 0x80808080u) != 0)) return note_whole(note, 0, 0, lane);
         Utf8Classes classes[ROWS];
@@ -188,7 +188,7 @@ struct RingUtf8Clean : RingUtf8Windows<RingUtf8CleanShape> {
     static __device__ void leave(const Args &args) {
         RingUtf8Found &found = ring_utf8_found();
         if (args.strict && found.bad_sequences != 0) found.error_units = found.error_at - found.span.first;
-        ring_utf8_leave(args);
+        RingUtf8::leave(args);
     }
 };
 

@@ -18,7 +18,7 @@ template <class U> struct RingUtf8Decode : RingUtf8Windows<RingUtf8DecodeShape<s
     typedef RingUtf8Windows<Shape> Windows;
     typedef typename U::Unit Unit;
     using typename Windows::Args, typename Windows::Value, typename Windows::Carry;
-    using Windows::is_all_text, Windows::load_window, Windows::text_bits, Windows::window_at, Windows::find_bad;
+    using Windows::is_all_text, Windows::load_window, Windows::any_of, Windows::text_bits, Windows::window_at, Windows::find_bad;
     static constexpr unsigned ROWS = Shape::ROWS, ROW_NBYTES = Windows::ROW_NBYTES, CHUNK_NBYTES = Windows::CHUNK_NBYTES;
     static constexpr unsigned QUADS = Shape::QUADS, WORK_NBYTES = QUADS * 4;
     static constexpr unsigned LINE = 32; /* units: where a warp's stores are aligned to */
@@ -78,7 +78,7 @@ template <class U> struct RingUtf8Decode : RingUtf8Windows<RingUtf8DecodeShape<s
         for (unsigned r = 0; r < ROWS; r++) {
             load_window(w[r], (const unsigned char *)chunk, r, lane);
             units[r] = owned[r] = all_text ? WINDOW_OWNED_BITS : text_bits(window_at(place, r, lane));
-            any |= (w[r][0] | w[r][1] | w[r][2]) | (w[r][3] | w[r][4] | w[r][5]) | (w[r][6] | w[r][7]);
+            any |= any_of(w[r]);
         }
         if (__any_sync(ALL_LANES, (any & 0x80808080u) != 0)) {
             Utf8Ends ends[ROWS];
@@ -132,7 +132,7 @@ template <class U> struct RingUtf8Decode : RingUtf8Windows<RingUtf8DecodeShape<s
     template <class Staged>
     static __device__ __forceinline__ void store(const Args &args, Lines lines, const typename Staged::Item *staged, int lane) {
         __syncwarp(); /* all is staged */
-        store_staged<U, Staged>(lines.line, staged, lines.begin, min(lines.end, lines.limit), args.swap, opaque_one(), lane);
+        store_units<U, Staged>(lines.line, staged, lines.begin, min(lines.end, lines.limit), args.swap, opaque_one(), lane);
         __syncwarp(); /* all has been read */
     }
 

@@ -4,7 +4,7 @@
  *           chunk's bytes are the aggregate (utf8_runs.cuh)
  *   put     with one scan, where runs go; their bytes into the warp's queue (ring_queue.cuh), from a multiple of 16 on, as nobody knows
  *           yet where they belong
- *   store   when that is known: in vectors of the output, each from two of the queue's (utf8_shift.cuh)
+ *   store   when that is known: in vectors of the output, each from two of the queue's (shift.cuh)
  *
  * Kinds: ASCII; up to two bytes a unit, surrogates in pairs among them, as each is two bytes of four; up to three; from UTF-32 four; some
  * removed. What is ill-formed becomes U+FFFD or nothing in registers, and what lies behind the text zeros, which are not stored. What is
@@ -15,12 +15,11 @@
 #ifndef UPSWEEP_CUDA_RING_UTF8_ENCODE_CUH
 #define UPSWEEP_CUDA_RING_UTF8_ENCODE_CUH
 
-#include "ring.cuh"
 #include "ring_queue.cuh"
-#include "ring_utf8_found.cuh"
+#include "ring_utf8.cuh"
+#include "shift.cuh"
 #include "utf8_encode.cuh"
 #include "utf8_runs.cuh"
-#include "utf8_shift.cuh"
 #include "utf8_stage.cuh"
 
 /* As UntilCut, in 32 bits: enough for the tiles of a wave. */
@@ -37,16 +36,12 @@ template <> struct UnlessSpecial<UntilCut32> {
 };
 
 /* UNIT: bytes of a code unit of the input. */
-template <int UNIT> struct RingUtf8Encode : RingPlain {
-    typedef Utf8Args Args;
-    typedef uint32_t Value; /* of a tile, or a wave */
+template <int UNIT> struct RingUtf8Encode : RingUtf8 {
     typedef UntilCut32 Op;
-    typedef unsigned long long Carry;
     typedef RingUtf8EncodeShape<UNIT> Shape;
     static constexpr unsigned REDUCERS = 1, FINISHERS = Shape::FINISHERS, ROWS = 4, STAGES = 8, SLOTS = Shape::SLOTS;
     static constexpr unsigned CHUNK_NBYTES = ROWS * ROW_NBYTES, CHUNK_UNITS = CHUNK_NBYTES / UNIT;
     static constexpr unsigned RUN_UNITS = CHUNK_UNITS / 64, VEC = 16 / UNIT; /* of a lane, and of a vector */
-    static constexpr unsigned SIDE_NBYTES = 0, NOTE_WORDS = 0;
     /* The units beside a chunk may be the other halves of pairs; a line leaves all lines where they are. */
     static constexpr unsigned HALO_NBYTES = UNIT == 2 ? 128 : 0, TAIL_NBYTES = UNIT == 2 ? 128 : 0;
     static constexpr unsigned MOST_NBYTES = CHUNK_UNITS * (UNIT == 2 ? 3 : 4), WORK_NBYTES = Shape::WORK_NBYTES,
@@ -55,7 +50,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         unsigned expecting = 0, patience = 0, mending = 0; /* count_utf16() */
         using RingQueue<WORK_NBYTES, QUEUED>::RingQueue;
     };
-    static constexpr bool LEAVES = true, CONVERTS = true;
+    static constexpr bool CONVERTS = true;
     static_assert(WORK_NBYTES >= RING_QUEUE_BEFORE + MOST_NBYTES, "any chunk fits, and what lies behind the text is no longer");
     static_assert(RUN_UNITS == 2 * VEC, "a lane has two runs of two vectors");
 
@@ -67,21 +62,10 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         unsigned behind; /* units that lie behind the text: zeros, of a byte each, which are put but not stored */
     };
 
-    static __device__ Carry carry_in(const Args &args) {
-        ring_utf8_begin(args);
-        return 0;
-    }
     static __device__ Carry carry_add(Carry carry, Value v) {
         return UntilCut::apply(carry, (v & ~UTF8_CUT_32) | (v & UTF8_CUT_32 ? UTF8_CUT : 0));
     }
-
-    /* What is not text reads as zeros. */
-    static __device__ void pad(const Args &, unsigned char *slot, unsigned from, unsigned to, int lane) {
-        for (unsigned i = from + (unsigned)lane; i < to; i += 32) slot[i] = 0;
-    }
-
     static __device__ void end(const Args &args, Carry carry) { args.tally->needed = carry & ~UTF8_CUT; }
-    static __device__ void leave(const Args &args) { ring_utf8_leave(args); }
 
     /* ---- around a chunk ---- */
 
@@ -249,7 +233,7 @@ template <int UNIT> struct RingUtf8Encode : RingPlain {
         const bool some = __any_sync(ALL_LANES, number != 0);
         unsigned length[2];
         queue.mending = some ? EXPECTED : queue.mending - 1;
-        measure_up_to_3<8>(length, local.x);
+        measure_runs<8>(length, local.x, 2);
         local.kind = args.replace || !some ? UP_TO_3 : SOME_REMOVED;
         if (local.kind == SOME_REMOVED && !is_long_enough(length)) return local.kind = ANY, 0;
         if (some) hand_in_mended(args, chunk, place, number, lane);

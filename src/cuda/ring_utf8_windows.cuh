@@ -4,35 +4,23 @@
  *   row        896 bytes: each lane looks at 32, and owns 28 of them; the next lane's window begins 28 bytes further on
  *
  * The owned bytes of a window begin 3 bytes after it does, and it begins at a multiple of 4: so a tile owns the bytes from one before
- * its first to the one before its last. It needs 4 bytes before it and none after it. What is not text reads as zero: ASCII that nobody
- * owns. */
+ * its first to the one before its last. It needs 4 bytes before it and none after it. Zeros in the place of what
+ * is not text are ASCII that nobody owns. */
 #ifndef UPSWEEP_CUDA_RING_UTF8_WINDOWS_CUH
 #define UPSWEEP_CUDA_RING_UTF8_WINDOWS_CUH
 
-#include "ring.cuh"
-#include "ring_utf8_found.cuh"
+#include "ring_utf8.cuh"
 #include "utf8_stage.cuh"
 
-template <class Shape> struct RingUtf8Windows : RingPlain, Shape {
-    typedef Utf8Args Args;
-    typedef uint32_t Value; /* code units of a tile, or a wave */
+template <class Shape> struct RingUtf8Windows : RingUtf8, Shape {
     typedef Add<uint32_t> Op;
-    typedef uint64_t Carry;
-    static constexpr unsigned ROWS = Shape::ROWS, SLOTS = Shape::SLOTS, NOTE_WORDS = 2 * ROWS, SIDE_NBYTES = 0;
+    static constexpr unsigned ROWS = Shape::ROWS, SLOTS = Shape::SLOTS, NOTE_WORDS = 2 * ROWS;
     static constexpr unsigned ROW_NBYTES = 32 * WINDOW_OWNED, CHUNK_NBYTES = ROWS * ROW_NBYTES;
     static constexpr unsigned HALO_NBYTES = 128; /* 4 are needed; a line leaves all lines where they are */
     static constexpr unsigned LATE_NBYTES = 1;
-    static constexpr bool LEAVES = true;
 
-    static __device__ Carry carry_in(const Args &args) {
-        ring_utf8_begin(args);
-        return 0;
-    }
     static __device__ Carry carry_add(Carry carry, Value v) { return carry + v; }
     static __device__ void end(const Args &args, Carry carry) { args.tally->needed = carry; }
-    static __device__ void pad(const Args &, unsigned char *slot, unsigned from, unsigned to, int lane) {
-        for (unsigned i = from + (unsigned)lane; i < to; i += 32) slot[i] = 0;
-    }
 
     static __device__ __forceinline__ bool is_all_text(RingPlace place) {
         const TextSpan &span = ring_utf8_found().span;
@@ -50,6 +38,11 @@ template <class Shape> struct RingUtf8Windows : RingPlain, Shape {
         const uint32_t *const from = (const uint32_t *)(chunk + r * ROW_NBYTES + (unsigned)lane * WINDOW_OWNED - 4);
 #pragma unroll
         for (int i = 0; i < 8; i++) w[i] = from[i];
+    }
+
+    /* A window's bytes together: has one of them its highest bit? */
+    static __device__ __forceinline__ uint32_t any_of(const uint32_t (&w)[8]) {
+        return (w[0] | w[1] | w[2]) | (w[3] | w[4] | w[5]) | (w[6] | w[7]);
     }
 
     /* Where the first ill-formed sequence of a row begins. Not asked once one has been found in an earlier chunk. */
@@ -74,8 +67,6 @@ template <class Shape> struct RingUtf8Windows : RingPlain, Shape {
         atomicAdd(&found.bad_sequences, sums & 0xFFFF);
         atomicAdd(&found.bad_units, (sums & 0xFFFF) + (sums >> 16));
     }
-
-    static __device__ void leave(const Args &args) { ring_utf8_leave(args); }
 };
 
 #endif

@@ -33,31 +33,23 @@ static __device__ __forceinline__ T fold_chunk(const uint4 (&data)[ROWS], T (&fo
     return x[0];
 }
 
-/* x[r]: the fold of this lane's vector of row r; becomes that of what comes before it in the part. Returns that of the whole part, in every
- * lane. */
-template <class Op, bool BY_FOURS, class T, int ROWS> static __device__ __forceinline__ T scan_folds(T (&x)[ROWS], int lane) {
+/* before[r]: the fold of this lane's vector of row r, as fold_chunk() leaves it; becomes that of what comes before it in the part. Returns
+ * that of the whole part, in every lane. */
+template <class Op, bool BY_FOURS = false, class T, int ROWS>
+static __device__ __forceinline__ T rank_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
+    if constexpr (Halves<Op>::EXIST) return scan_rows_of_bytes<Op>(data, before, lane);
     T run = (T)Neutral<Op>::value();
     if constexpr (BY_FOURS)
-        warp_scan_rows_by_fours<Op>(x, lane);
+        warp_scan_rows_by_fours<Op>(before, lane);
     else
-        warp_scan_rows<Op>(x, lane);
+        warp_scan_rows<Op>(before, lane);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1), row = (T)__shfl_sync(ALL_LANES, x[r], 31);
-        x[r] = lane == 0 ? run : Op::apply(run, left);
+        const T left = (T)__shfl_up_sync(ALL_LANES, before[r], 1), row = (T)__shfl_sync(ALL_LANES, before[r], 31);
+        before[r] = lane == 0 ? run : Op::apply(run, left);
         run = Op::apply(run, row);
     }
     return run;
-}
-
-/* rows[r]: what fold_chunk() has left there; becomes the fold of what comes before this lane's vector of row r in the part. Returns that of
- * the whole part, in every lane. */
-template <class Op, bool BY_FOURS = false, class T, int ROWS>
-static __device__ __forceinline__ T rank_rows(const uint4 (&data)[ROWS], T (&rows)[ROWS], int lane) {
-    if constexpr (Halves<Op>::EXIST)
-        return scan_rows_of_bytes<Op>(data, rows, lane);
-    else
-        return scan_folds<Op, BY_FOURS>(rows, lane);
 }
 
 /* The same of rows that nothing is known of. BY_FOURS: all of a short input waits for this. */

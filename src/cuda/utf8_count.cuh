@@ -270,7 +270,7 @@ static __global__ void __launch_bounds__(Shape::WARPS * 32, Shape::CTAS)
     leave_part<WARPS * 32>(args, parts, s_gathering, all);
 }
 
-template <class Shape> static cudaError_t launch_count(const struct cuda_queue *queue, const Utf8Args &args, uint64_t ngroups) {
+template <class Shape> static cudaError_t launch_groups(const struct cuda_queue *queue, const Utf8Args &args, uint64_t ngroups) {
     const uint64_t room = (uint64_t)queue->nsms * Shape::CTAS, most = room < UTF8_MAX_PARTS ? room : UTF8_MAX_PARTS;
     const uint64_t few = ngroups <= 2 * Shape::WARPS ? 2 * Shape::WARPS : Shape::WARPS, spread = (ngroups + most - 1) / most;
     const uint64_t each = spread > few ? spread : few;
@@ -283,8 +283,8 @@ template <class Shape> static uint64_t groups_of(const Utf8Args &args) { return 
 
 static cudaError_t launch_utf8_count(const struct cuda_queue *queue, const Utf8Args &args) {
     if (args.n < UTF8_COUNT_SHORT_NBYTES && may_choose(queue))
-        return launch_count<Utf8CountShortShape>(queue, args, groups_of<Utf8CountShortShape>(args));
-    return launch_count<Utf8CountLongShape>(queue, args, groups_of<Utf8CountLongShape>(args));
+        return launch_groups<Utf8CountShortShape>(queue, args, groups_of<Utf8CountShortShape>(args));
+    return launch_groups<Utf8CountLongShape>(queue, args, groups_of<Utf8CountLongShape>(args));
 }
 
 #endif

@@ -19,7 +19,7 @@
 #include "utf8_report.cuh"
 #include "vector.cuh"
 
-enum Utf8Kind : uint32_t { UTF8_ROW_ASCII, UTF8_ROW_UP_TO_2, UTF8_ROW_UP_TO_3, UTF8_ROW_UP_TO_4, UTF8_ROW_PAIRS, UTF8_ROW_ANY };
+enum : uint32_t { UTF8_ROW_ASCII, UTF8_ROW_UP_TO_2, UTF8_ROW_UP_TO_3, UTF8_ROW_UP_TO_4, UTF8_ROW_PAIRS, UTF8_ROW_ANY };
 enum { UTF8_KIND_BITS = 3 };
 
 /* ---- one unit ---------------------------------------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ template <int UNIT> struct EncodeRow;
 template <> struct EncodeRow<4> {
     enum { VEC = 4 };
 
-    static __device__ __forceinline__ uint32_t unit(uint4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
+    static __device__ __forceinline__ uint32_t unit(uint4 v, int i) { return word_of(v, (uint32_t)i); }
 
     static __device__ __forceinline__ uint4 in_order(uint4 v, bool) { return v; }
 
@@ -117,8 +117,9 @@ template <> struct EncodeRow<4> {
 template <> struct EncodeRow<2> {
     enum { VEC = 8 };
 
-    static __device__ __forceinline__ uint32_t word(uint4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
-    static __device__ __forceinline__ uint32_t unit(uint4 v, int i) { return i % 2 != 0 ? word(v, i / 2) >> 16 : word(v, i / 2) & 0xFFFF; }
+    static __device__ __forceinline__ uint32_t unit(uint4 v, int i) {
+        return i % 2 != 0 ? word_of(v, i / 2) >> 16 : word_of(v, i / 2) & 0xFFFF;
+    }
 
     static __device__ __forceinline__ uint4 in_order(uint4 v, bool swap) {
         const uint32_t order = swap ? 0x2301 : 0x3210;
@@ -144,13 +145,13 @@ template <> struct EncodeRow<2> {
         if (__any_sync(ALL_LANES, (any & 0xFF80FF80) != 0)) {
             kind = UTF8_ROW_UP_TO_2;
 #pragma unroll
-            for (int i = 0; i < 4; i++) n += halves_with(word(v, i), 0xFF80FF80) >> 15;
+            for (int i = 0; i < 4; i++) n += halves_with(word_of(v, i), 0xFF80FF80) >> 15;
             if (__any_sync(ALL_LANES, (any & 0xF800F800) != 0)) {
                 kind = UTF8_ROW_UP_TO_3;
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    const uint32_t both = surrogates(word(v, i));
-                    n += (halves_with(word(v, i), 0xF800F800) & ~both) >> 15; /* a surrogate of a pair has two bytes */
+                    const uint32_t both = surrogates(word_of(v, i));
+                    n += (halves_with(word_of(v, i), 0xF800F800) & ~both) >> 15; /* a surrogate of a pair has two bytes */
                     paired |= both;
                 }
                 if (__any_sync(ALL_LANES, paired != 0)) kind = pairs_up(v, around, lane) ? UTF8_ROW_PAIRS : UTF8_ROW_ANY;
@@ -165,7 +166,7 @@ template <> struct EncodeRow<2> {
         uint32_t odd = 0, low[4], high[4];
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const uint32_t both = surrogates(word(v, i)), is_low = word(v, i) << 5;
+            const uint32_t both = surrogates(word_of(v, i)), is_low = word_of(v, i) << 5;
             low[i] = both & is_low;
             high[i] = both & ~is_low;
         }

@@ -31,17 +31,16 @@ static __device__ __forceinline__ uint32_t and_or(uint32_t x, uint32_t mask, uin
     return r;
 }
 
-#define MINUS_ALL 0xFFFFFFFFu /* weights of marks */
+/* `sum`, less the four marks of a word. */
+static __device__ __forceinline__ unsigned less_marks(uint32_t marks, unsigned sum) {
+    return (unsigned)__dp4a((int)marks, (int)0xFFFFFFFF, (int)sum);
+}
 
 /* ---- units of one or two bytes ---------------------------------------------------------------------------------------------- */
 
 /* Of units below 800. The second and the fourth byte are -1: each unit has a byte at least. So the sum of all four is minus the length. */
 static __device__ __forceinline__ uint32_t marks_up_to_2(uint32_t word, uint32_t one) {
     return permute(multiply_add(word, one, 0x7F807F80), ~0u, 0x4B49);
-}
-
-static __device__ __forceinline__ unsigned length_up_to_2(uint32_t marks, unsigned sum) {
-    return (unsigned)__dp4a((int)marks, (int)MINUS_ALL, (int)sum);
 }
 
 static __device__ __forceinline__ unsigned nbits_up_to_2(uint32_t marks) { return (unsigned)__dp4a((int)marks, (int)0xF8F8F8F8, 0); }
@@ -69,10 +68,6 @@ static __device__ __forceinline__ uint32_t marks_up_to_3(uint32_t is_2, uint32_t
 
 /* Of halves of surrogate pairs. */
 #define MARKS_OF_SURROGATES 0x00FF00FFu
-
-static __device__ __forceinline__ unsigned length_up_to_3(uint32_t marks, unsigned sum) {
-    return (unsigned)__dp4a((int)marks, (int)MINUS_ALL, (int)sum);
-}
 
 /* Of unit a alone, and of unit b, in bits: weights of minus 8. */
 static __device__ __forceinline__ unsigned nbits_of_a(uint32_t marks) { return (unsigned)__dp4a((int)marks, 0x0000F8F8, 8); }

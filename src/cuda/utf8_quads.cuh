@@ -102,20 +102,13 @@ static __device__ __forceinline__ uint32_t unit_up_to_4(uint32_t quad, uint32_t 
     return unit;
 }
 
-template <int LONGEST> static __device__ __forceinline__ uint32_t utf32_of_quad(uint32_t quad, uint32_t one) {
-    return LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : code_up_to_4(quad, one);
-}
-template <int LONGEST> static __device__ __forceinline__ uint32_t utf16_of_quad(uint32_t quad, uint32_t one) {
-    return LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : unit_up_to_4(quad, one);
-}
-
 /* ---- four units, a vector ---------------------------------------------------------------------------------------------------- */
 
 struct Utf32Units {
     typedef uint32_t Unit;
     typedef uint4 Vector4;
     template <int LONGEST> static __device__ __forceinline__ uint32_t of(uint32_t quad, uint32_t one) {
-        return utf32_of_quad<LONGEST>(quad, one);
+        return LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : code_up_to_4(quad, one);
     }
     static __device__ __forceinline__ Vector4 pack(uint32_t a, uint32_t b, uint32_t c, uint32_t d, bool) { return {a, b, c, d}; }
     static __device__ __forceinline__ Vector4 widen(uint32_t ascii, bool) {
@@ -128,7 +121,7 @@ struct Utf16Units {
     typedef uint16_t Unit;
     typedef uint2 Vector4;
     template <int LONGEST> static __device__ __forceinline__ uint32_t of(uint32_t quad, uint32_t one) {
-        return utf16_of_quad<LONGEST>(quad, one);
+        return LONGEST == QUADS_UP_TO_3 ? code_up_to_3(quad, one) : unit_up_to_4(quad, one);
     }
     static __device__ __forceinline__ Vector4 pack(uint32_t a, uint32_t b, uint32_t c, uint32_t d, bool swap) {
         const uint32_t order = swap ? 0x4501 : 0x5410;
@@ -219,8 +212,8 @@ template <class U> struct StagedHalves {
 /* What is staged at [begin, end) to units [begin, end) of `line`, which is aligned as `staged` is. Lanes go round together: if those with
  * no second vector left took its first one by themselves, the warp would do the last round twice. */
 template <class U, class Staged>
-static __device__ __forceinline__ void store_staged(typename U::Unit *line, const typename Staged::Item *staged, unsigned begin,
-                                                    unsigned end, bool swap, uint32_t one, int lane) {
+static __device__ __forceinline__ void store_units(typename U::Unit *line, const typename Staged::Item *staged, unsigned begin,
+                                                   unsigned end, bool swap, uint32_t one, int lane) {
     typedef typename Staged::Four Four;
     typedef typename U::Vector4 Vector;
     const Fours fours(begin, end);

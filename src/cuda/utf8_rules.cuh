@@ -162,33 +162,6 @@ static __device__ __forceinline__ Utf8Ends find_good_ends(const Utf8Classes &c) 
 
 /* ---- one character ----------------------------------------------------------------------------------------------------------- */
 
-/* A tail: the four bytes of a text that end with a given one, that one lowest. Where a well-formed sequence ends, its tail is all that is
- * needed; U+FFFD has this one. */
-enum { UTF8_TAIL_FFFD = 0x00EFBFBD };
-
-/* The tail of byte 3 + i of a window; i is a constant after unrolling. */
-static __device__ __forceinline__ uint32_t tail_of(const uint32_t (&word)[UTF8_WINDOW_WORDS], int i) {
-    const int k = i / 4, o = i % 4;
-    return __byte_perm(word[k], o != 0 ? word[k + 1] : 0, (unsigned)((o + 3) | (o + 2) << 4 | (o + 1) << 8 | o << 12));
-}
-
-static __device__ __forceinline__ uint32_t utf32_of_tail(uint32_t tail) {
-    if ((tail & 0x80) == 0) return tail & 0x7F;
-    const uint32_t code = (tail & 0x3F) | (tail >> 2 & 0xFC0) | (tail >> 4 & 0x3F000) | (tail >> 6 & 0x1C0000);
-    const bool of_2 = (tail & 0x4000) != 0, of_3 = (tail & 0x400000) != 0; /* is the byte before, the one before that, a lead? */
-    return code & (of_2 ? 0x7FFu : of_3 ? 0xFFFFu : 0x1FFFFFu);
-}
-
-/* A sequence of four makes two units: the high one where its third byte is, the low one at its end. */
-static __device__ __forceinline__ uint32_t utf16_of_tail(uint32_t tail) {
-    if ((tail & 0x80) == 0) return tail & 0x7F;
-    const uint32_t code = (tail & 0x3F) | (tail >> 2 & 0xFC0) | (tail >> 4 & 0xF000);
-    if (tail & 0x4000) return code & 0x7FF;
-    if ((tail & 0x400000) == 0) return 0xDC00 | (code & 0x3FF);
-    if ((tail & 0x100000) == 0) return code;
-    return 0xD7C0 + ((tail >> 4 & 3) | (tail >> 6 & 0xFC) | (tail >> 8 & 0x700)); /* D800 + ((code - 10000) >> 10) */
-}
-
 static __device__ __forceinline__ bool is_scalar(uint32_t code) { return code <= 0x10FFFF && code >> 11 != 0xD800 >> 11; }
 static __device__ __forceinline__ bool is_high_surrogate(uint32_t unit) { return unit >> 10 == 0xD800 >> 10; }
 static __device__ __forceinline__ bool is_low_surrogate(uint32_t unit) { return unit >> 10 == 0xDC00 >> 10; }

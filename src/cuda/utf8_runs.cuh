@@ -26,6 +26,13 @@ static __device__ __forceinline__ void pack_runs(Utf8Runs &x) {
     for (int i = 0; i < 8; i++) x.word[i % 2][i / 2] = __byte_perm(x.word[i % 2][i / 2 * 2], x.word[i % 2][i / 2 * 2 + 1], 0x5410);
 }
 
+/* From marks: how long this lane's runs become, if each word has `each` bytes less them. */
+template <int WORDS> static __device__ __forceinline__ void measure_runs(unsigned (&length)[2], const Utf8Runs &x, unsigned each) {
+    length[0] = length[1] = each * WORDS;
+#pragma unroll
+    for (int i = 0; i < 2 * WORDS; i++) length[i % 2] = less_marks(x.marks[i % 2][i / 2], length[i % 2]);
+}
+
 /* From the lengths of this lane's runs, the chunk's. */
 static __device__ __forceinline__ uint32_t add_runs(Utf8Runs &x, const unsigned (&length)[2]) {
     x.lengths = length[0] | length[1] << 16;
@@ -78,9 +85,8 @@ template <int WORDS> static __device__ __forceinline__ void mark_up_to_2(Utf8Run
 }
 
 template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_2(Utf8Runs &x) {
-    unsigned length[2] = {0, 0};
-#pragma unroll
-    for (int i = 0; i < 2 * WORDS; i++) length[i % 2] = length_up_to_2(x.marks[i % 2][i / 2], length[i % 2]);
+    unsigned length[2];
+    measure_runs<WORDS>(length, x, 0);
     return add_runs(x, length);
 }
 
@@ -99,16 +105,9 @@ template <int WORDS> static __device__ __forceinline__ void put_up_to_2(unsigned
 
 /* ---- units of up to FFFF, or surrogates' codes ------------------------------------------------------------------------------- */
 
-/* From marks: how long this lane's runs become. */
-template <int WORDS> static __device__ __forceinline__ void measure_up_to_3(unsigned (&length)[2], const Utf8Runs &x) {
-    length[0] = length[1] = 2 * WORDS;
-#pragma unroll
-    for (int i = 0; i < 2 * WORDS; i++) length[i % 2] = length_up_to_3(x.marks[i % 2][i / 2], length[i % 2]);
-}
-
 template <int WORDS> static __device__ __forceinline__ uint32_t count_up_to_3(Utf8Runs &x) {
     unsigned length[2];
-    measure_up_to_3<WORDS>(length, x);
+    measure_runs<WORDS>(length, x, 2);
     return add_runs(x, length);
 }
 

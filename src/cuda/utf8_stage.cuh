@@ -62,68 +62,12 @@ static __device__ __forceinline__ uint32_t window_bits(uint64_t at, TextSpan spa
     return until <= 0 ? 0 : until >= 32 ? from : from & ~(~0u << until);
 }
 
-/* ---- between ------------------------------------------------------------------------------------------------------------------ */
-
-/* Notes the ill-formed sequences of a window that begins `offset` bytes after its tile. */
-static __device__ __forceinline__ void take_bad(Utf8Found &found, const Utf8Ends &ends, uint32_t bad, int offset) {
-    if (bad == 0) return;
-    const uint32_t first = bad & (0 - bad);
-    const int at = __ffs((int)bad) - 1 - ((first & ends.bad_2) != 0) - ((first & ends.bad_3) != 0);
-    found.sequences += (uint32_t)__popc(bad);
-    found.units += (uint32_t)(__popc(bad) + __popc(bad & ends.bad_2) + __popc(bad & ends.bad_3));
-    found.first = min(found.first, (uint32_t)(UTF8_PLACE_ZERO + offset + at));
-}
-
-/* Rows are gone through in loops that are not unrolled, as the code for one is long and the instruction cache small; but registers have no
- * indices. So a loop works on the first of an array and then rotates it: after all rows, all is where it was. */
-template <class T, int N> static __device__ __forceinline__ void rotate(T (&x)[N]) {
-    const T first = x[0];
-#pragma unroll
-    for (int i = 0; i + 1 < N; i++) x[i] = x[i + 1];
-    x[N - 1] = first;
-}
-
-/* Numbers of 16 bits, two in a register: rotates them, and puts a new one in the last place. */
-template <int N> static __device__ __forceinline__ void rotate_in(uint32_t (&x)[N], uint32_t last) {
-#pragma unroll
-    for (int i = 0; i + 1 < N; i++) x[i] = __funnelshift_r(x[i], x[i + 1], 16);
-    x[N - 1] = x[N - 1] >> 16 | last << 16;
-}
-
 /* ---- out --------------------------------------------------------------------------------------------------------------------- */
 
 /* Four bytes of shared memory from any address on. */
 static __device__ __forceinline__ uint32_t bytes_at(const unsigned char *p) {
     const uint32_t *word = (const uint32_t *)((uintptr_t)p & ~(uintptr_t)3);
     return __funnelshift_r(word[0], word[1], (uint32_t)((uintptr_t)p % 4) * 8);
-}
-
-static __device__ __forceinline__ uint32_t swap_units(uint32_t two, bool swap) { return swap ? __byte_perm(two, 0, 0x2301) : two; }
-
-/* 16 bytes of code units from as many bytes of ASCII. */
-template <int UNIT> static __device__ __forceinline__ uint4 widen(const unsigned char *text, bool swap) {
-    const uint32_t a = bytes_at(text);
-    if constexpr (UNIT == 4)
-        return {a & 0xFF, __byte_perm(a, 0, 0x4441), __byte_perm(a, 0, 0x4442), a >> 24};
-    else {
-        const uint32_t b = bytes_at(text + 4), low = swap ? 0x1404 : 0x4140, high = swap ? 0x3424 : 0x4342;
-        return {__byte_perm(a, 0, low), __byte_perm(a, 0, high), __byte_perm(b, 0, low), __byte_perm(b, 0, high)};
-    }
-}
-
-static __device__ __forceinline__ uint32_t two_units(uint32_t first_tail, uint32_t second_tail, bool swap) {
-    return swap_units(utf16_of_tail(first_tail) | utf16_of_tail(second_tail) << 16, swap);
-}
-
-/* 16 bytes of code units from as many tails. */
-template <int UNIT> static __device__ __forceinline__ uint4 decode(const uint32_t *tails, bool swap) {
-    const uint4 a = ((const uint4 *)tails)[0];
-    if constexpr (UNIT == 4)
-        return {utf32_of_tail(a.x), utf32_of_tail(a.y), utf32_of_tail(a.z), utf32_of_tail(a.w)};
-    else {
-        const uint4 b = ((const uint4 *)tails)[1];
-        return {two_units(a.x, a.y, swap), two_units(a.z, a.w, swap), two_units(b.x, b.y, swap), two_units(b.z, b.w, swap)};
-    }
 }
 
 /* Stores those units of the vector at place i that lie in [begin, end); `to` is aligned. */

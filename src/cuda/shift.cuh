@@ -1,12 +1,12 @@
-/* utf8_shift.cuh: a warp's bytes from shared memory to wherever they belong, in vectors of the output.
+/* shift.cuh: a warp's bytes from shared memory to wherever they belong, in vectors of the output.
  *
  *     stage, aligned     | 0 1 2 3 ...   15 | 16 ...           |
  *     output        | . . . . 0 1 2 ... 11 | 12 13 ...            |      each of its vectors has bytes of two of the stage's
  *
  * How the one lies to the other is the same for the whole run: which words are wanted is decided once, by a branch that the warp takes
  * together, and then a vector costs two loads, four funnel shifts and a store. */
-#ifndef UPSWEEP_CUDA_UTF8_SHIFT_CUH
-#define UPSWEEP_CUDA_UTF8_SHIFT_CUH
+#ifndef UPSWEEP_CUDA_SHIFT_CUH
+#define UPSWEEP_CUDA_SHIFT_CUH
 
 #include <stdint.h>
 
