@@ -28,27 +28,8 @@ static __device__ __forceinline__ uint32_t word_header(uint32_t status, uint32_t
     return status << 14 | (sequence / RING_TILES & 0x3fff);
 }
 
-template <int NBYTES> struct ExchangeWord;
-
-template <> struct ExchangeWord<8> { /* header above 48 bits of value */
-    uint64_t bits;
-    __device__ __forceinline__ void store(uint32_t header, uint64_t value) { store_relaxed_8(&bits, (uint64_t)header << 48 | value); }
-    __device__ __forceinline__ void load(uint32_t *header, uint64_t *value) const {
-        const uint64_t x = load_relaxed_8(&bits);
-        *header = (uint32_t)(x >> 48);
-        *value = x & ~0ull >> 16;
-    }
-};
-
-template <> struct alignas(16) ExchangeWord<16> {
-    uint64_t bits[2];
-    __device__ __forceinline__ void store(uint32_t header, uint64_t value) { store_relaxed_16(bits, value, header); }
-    __device__ __forceinline__ void load(uint32_t *header, uint64_t *value) const {
-        uint64_t high;
-        load_relaxed_16(bits, value, &high);
-        *header = (uint32_t)high;
-    }
-};
+/* With 48 bits of value, or 64. */
+template <int NBYTES> using ExchangeWord = TaggedWord<NBYTES == 8 ? 16 : 64>;
 
 /* In control memory, zero before the first launch. */
 template <int NBYTES> struct TileRing {
@@ -122,12 +103,8 @@ template <class P> struct Lookback {
 
     /* Only starts the load: nothing is looked at, so several are under way at once. */
     static __device__ __forceinline__ Word read(const ExchangeWord<P::WORD_NBYTES> *from, uint32_t sequence) {
-        Word word;
-        uint64_t bits;
-        from->load(&word.header, &bits);
-        word.sequence = sequence;
-        word.value = value_of<V>(bits);
-        return word;
+        const auto word = from->load();
+        return {(uint32_t)word.tag(), sequence, value_of<V>(word.value())};
     }
 
     static __device__ __forceinline__ void publish(ExchangeWord<P::WORD_NBYTES> *to, uint32_t sequence, uint32_t status, V value) {

@@ -1,7 +1,6 @@
 /* ring_exchange.cuh: the words through which the CTAs of a ring pass learn one another's aggregates (see ring.cuh for why they are safe).
  *
- * A word is one aggregate with the number of its wave, written and read in a single access, so that no fence is needed: 64 bits
- * {tag 32, value 32} for values of 4 bytes, 128 bits {tag 64, value 64} for values of 8 (PTX ISA 8.4 makes .b128 accesses atomic). */
+ * A word is one aggregate, tagged with the number of its wave. Of 64 bits the tag has 32, of 128, for aggregates of 8 bytes, 64. */
 #ifndef UPSWEEP_RING_EXCHANGE_CUH
 #define UPSWEEP_RING_EXCHANGE_CUH
 
@@ -10,34 +9,12 @@
 
 enum { RING_WAVES = 32, RING_MAX_CTAS = 160 };
 
-template <bool WIDE> struct RingWord;
-
-template <> struct RingWord<false> {
-    uint64_t bits;
-    __device__ __forceinline__ void store(uint64_t tag, uint64_t value) { store_relaxed_8(&bits, tag << 32 | value); }
-    __device__ __forceinline__ RingWord load() const { return {load_relaxed_8(&bits)}; }
-    __device__ __forceinline__ bool has(uint64_t tag) const { return (uint32_t)(bits >> 32) == (uint32_t)tag; }
-    __device__ __forceinline__ uint64_t value() const { return (uint32_t)bits; }
-};
-
-template <> struct alignas(16) RingWord<true> {
-    uint64_t bits[2];
-    __device__ __forceinline__ void store(uint64_t tag, uint64_t value) { store_relaxed_16(bits, value, tag); }
-    __device__ __forceinline__ RingWord load() const {
-        RingWord word;
-        load_relaxed_16(bits, &word.bits[0], &word.bits[1]);
-        return word;
-    }
-    __device__ __forceinline__ bool has(uint64_t tag) const { return bits[1] == tag; }
-    __device__ __forceinline__ uint64_t value() const { return bits[0]; }
-};
-
 /* In the context's control memory, zero before the first launch. next_wave starts at 0 and tags at 1, so zeroed words match no wave. */
 template <bool WIDE> struct RingWords {
     uint64_t next_wave;
     uint64_t apart[15]; /* nobody polls the counter's cache line */
-    RingWord<WIDE> word[RING_WAVES * RING_MAX_CTAS];
-    RingWord<true> rest[RING_MAX_CTAS]; /* of a launch, whose first wave they name */
+    TaggedWord<WIDE ? 64 : 32> word[RING_WAVES * RING_MAX_CTAS];
+    TaggedWord<64> rest[RING_MAX_CTAS]; /* of a launch, whose first wave they name */
 };
 
 /* Of operators whose order matters: operands may change places unless one of them is special, and are then combined by By. Of floats'
@@ -60,16 +37,17 @@ template <class P> struct RingExchange {
     typedef typename P::Op Op;
     static constexpr bool WIDE = sizeof(V) > 4;
     typedef RingWords<WIDE> Words;
+    typedef TaggedWord<WIDE ? 64 : 32> Word;
     enum { GROUPS = RING_MAX_CTAS / 32 };
     /* Words as they were when they were read, that of CTA 32 * j + lane at [j]. */
     struct Seen {
-        RingWord<WIDE> word[GROUPS];
+        Word word[GROUPS];
     };
 
     Words *words;
     uint64_t first_wave; /* of this launch, counted over all launches; a wave's tag is its number plus one */
 
-    __device__ RingWord<WIDE> *wave(unsigned k) const { return words->word + (first_wave + k) % RING_WAVES * RING_MAX_CTAS; }
+    __device__ Word *wave(unsigned k) const { return words->word + (first_wave + k) % RING_WAVES * RING_MAX_CTAS; }
 
     __device__ void publish(unsigned k, V value) const { wave(k)[blockIdx.x].store(first_wave + k + 1, bits_of(value)); }
 
@@ -78,7 +56,7 @@ template <class P> struct RingExchange {
     __device__ uint64_t sum_rest(int lane) const {
         unsigned long long sum[1] = {0};
         for (unsigned i = (unsigned)lane; i < gridDim.x; i += 32) {
-            RingWord<true> word;
+            TaggedWord<64> word;
             do word = words->rest[i].load();
             while (!word.has(first_wave + 1));
             sum[0] += word.value();
@@ -109,7 +87,7 @@ template <class P> struct RingExchange {
 
     /* Only starts the loads, all of them in one round trip. */
     __device__ __forceinline__ void ask(unsigned k, int lane, Seen &seen) const {
-        const RingWord<WIDE> *const w = wave(k);
+        const Word *const w = wave(k);
 #pragma unroll
         for (unsigned j = 0; j < GROUPS; j++)
             if (exists(j, lane)) seen.word[j] = w[32 * j + (unsigned)lane].load();

@@ -41,4 +41,29 @@ template <class V> static __device__ __forceinline__ V value_of(uint64_t bits) {
     return value;
 }
 
+/* A value with a tag, written and read in a single access, so that no fence is needed. Of 64 bits the upper TAG_BITS, at
+ * most 32, are the tag. */
+template <int TAG_BITS> struct TaggedWord {
+    uint64_t bits;
+    __device__ __forceinline__ void store(uint64_t tag, uint64_t value) { store_relaxed_8(&bits, tag << (64 - TAG_BITS) | value); }
+    __device__ __forceinline__ TaggedWord load() const { return {load_relaxed_8(&bits)}; }
+    __device__ __forceinline__ uint64_t tag() const { return bits >> (64 - TAG_BITS); }
+    __device__ __forceinline__ bool has(uint64_t tag) const { return (uint32_t)this->tag() == ((uint32_t)tag & ~0u >> (32 - TAG_BITS)); }
+    __device__ __forceinline__ uint64_t value() const { return bits & ~0ull >> TAG_BITS; }
+};
+
+/* 64 bits of each (PTX ISA 8.4 makes .b128 accesses atomic). */
+template <> struct alignas(16) TaggedWord<64> {
+    uint64_t bits[2];
+    __device__ __forceinline__ void store(uint64_t tag, uint64_t value) { store_relaxed_16(bits, value, tag); }
+    __device__ __forceinline__ TaggedWord load() const {
+        TaggedWord word;
+        load_relaxed_16(bits, &word.bits[0], &word.bits[1]);
+        return word;
+    }
+    __device__ __forceinline__ uint64_t tag() const { return bits[1]; }
+    __device__ __forceinline__ bool has(uint64_t tag) const { return bits[1] == tag; }
+    __device__ __forceinline__ uint64_t value() const { return bits[0]; }
+};
+
 #endif
