@@ -22,7 +22,7 @@ static upsweep_status run(upsweep_context *ctx, int (*launch)(const struct cuda_
                           const char *doing) {
     struct cuda_impl *impl = impl_of(ctx);
     struct cuda_scope before;
-    upsweep_status status = cuda_check(ctx, cuda_enter(impl->device, &before), "to make the device current");
+    upsweep_status status = cuda_enter_for(ctx, &before);
     if (status == UPSWEEP_OK) status = cuda_check(ctx, (cudaError_t)launch(&impl->queue, args, ctx->scratch), doing);
     cuda_leave(impl->device, &before);
     return status;

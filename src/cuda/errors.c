@@ -58,6 +58,10 @@ cudaError_t cuda_enter(int device, struct cuda_scope *before) {
     return error != cudaSuccess || before->device == device ? error : cudaSetDevice(device);
 }
 
+upsweep_status cuda_enter_for(upsweep_context *ctx, struct cuda_scope *before) {
+    return cuda_check(ctx, cuda_enter(impl_of(ctx)->device, before), "to make the device current");
+}
+
 void cuda_leave(int device, struct cuda_scope *before) {
     if (before->device != device) (void)cudaSetDevice(before->device);
     (void)cudaThreadExchangeStreamCaptureMode(&before->mode);

@@ -35,6 +35,7 @@ struct cuda_scope {
 };
 
 cudaError_t cuda_enter(int device, struct cuda_scope *before);
+upsweep_status cuda_enter_for(upsweep_context *ctx, struct cuda_scope *before); /* the context's device */
 void cuda_leave(int device, struct cuda_scope *before);
 
 bool cuda_device_at(size_t index, upsweep_device *device);

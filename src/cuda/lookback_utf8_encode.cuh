@@ -8,9 +8,8 @@
 #ifndef UPSWEEP_CUDA_LOOKBACK_UTF8_ENCODE_CUH
 #define UPSWEEP_CUDA_LOOKBACK_UTF8_ENCODE_CUH
 
-#include "lookback.cuh"
+#include "lookback_utf8.cuh"
 #include "utf8_encode.cuh"
-#include "utf8_stage.cuh"
 
 /* Rows are gone through in loops that are not unrolled, as the code for one is long and the instruction cache small; but registers have no
  * indices. So a loop works on the first of an array and then rotates it: after all rows, all is where it was. */
@@ -29,17 +28,12 @@ template <int N> static __device__ __forceinline__ void rotate_in(uint32_t (&x)[
 }
 
 /* UNIT: bytes of a code unit of the input. Shape: of tuning.h; ROWS of 32 vectors a warp. */
-template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
-    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, IN_NBYTES = UNIT };
-    enum {
-        VEC = 16 / UNIT,
-        ROW_ITEMS = 32 * VEC,
-        WARP_ITEMS = ROWS * ROW_ITEMS,
-        TILE_ITEMS = THREADS / 32 * WARP_ITEMS,
-        PAIRS = (ROWS + 1) / 2,
-        REPORTER = THREADS - 32, /* of the last warp, which has no text if there is little */
-        MOST = UNIT == 4 ? 4 : 3 /* bytes that a unit can become */
-    };
+template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8<32 * 16 / UNIT, Shape> {
+    typedef LookbackUtf8<32 * 16 / UNIT, Shape> Base;
+    using Base::THREADS, Base::ROWS, Base::PAIRS, Base::ROW_ITEMS, Base::WARP_ITEMS, Base::TILE_ITEMS, Base::before, Base::row,
+        Base::first_of;
+    using typename Base::Args, typename Base::Value, typename Base::Op;
+    enum { VEC = 16 / UNIT, IN_NBYTES = UNIT, MOST = UNIT == 4 ? 4 : 3 /* bytes that a unit can become */ };
     struct Shared {
         alignas(16) unsigned char stage[THREADS / 32][16 + MOST * WARP_ITEMS];
         Utf8Found found;
@@ -49,10 +43,7 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
     uint32_t around[ROWS];  /* UTF-16: the unit before the row in lane 0, the one behind it in lane 31 */
     uint32_t kinds;         /* UTF8_KIND_BITS a row, those of the first row lowest */
     uint32_t counted[ROWS]; /* rows of any kind: a bit a unit, if it becomes bytes */
-    uint32_t before[PAIRS]; /* bytes of the row before this vector: rows 2i and 2i + 1 in 16 bits each */
-    uint32_t row[PAIRS];    /* bytes of the row */
 
-    static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
     static __device__ __forceinline__ uint32_t place_of(int warp, int r, int lane) {
         return (uint32_t)(warp * WARP_ITEMS + r * ROW_ITEMS + lane * VEC);
     }
@@ -136,8 +127,6 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
         return sum_packed_rows(row) | (is_cut ? UTF8_CUT : 0);
     }
 
-    __device__ __forceinline__ void rank(int lane) { scan_packed_rows(before, row, lane); }
-
     /* Sets `counted` of the first row, of any kind, and returns its bytes in this lane. */
     __device__ __forceinline__ uint32_t reduce_any(const Args &args, TextSpan span, uint64_t first, uint32_t place, int lane, bool inner,
                                                    bool &is_cut, Utf8Found &found) {
@@ -159,9 +148,7 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
     /* ---- out ---- */
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, Shared &s, int warp, int lane) {
-        unsigned long long arrived = 0;
-        if (threadIdx.x == REPORTER)
-            arrived = hand_in(args, first_of(tile), tile, s.found, scanned.prefix, Op::apply(scanned.prefix, scanned.aggregate));
+        const unsigned long long arrived = Base::report(args, tile, s.found, scanned);
         const uint64_t at = Op::apply(scanned.prefix, scanned.before);
         if (args.out != nullptr && !(at & UTF8_CUT) && at < args.capacity) {
             StagedRun run(args, at, s.stage[warp]);
@@ -175,7 +162,7 @@ template <int UNIT, class Shape> struct LookbackUtf8Encode : LookbackUtf8 {
             }
             run.leave(lane);
         }
-        if (threadIdx.x == REPORTER) conclude(args, arrived);
+        if (threadIdx.x == Base::REPORTER) conclude(args, arrived);
     }
 
     __device__ __forceinline__ void stage_row(unsigned char *to, int lane) const {

@@ -14,8 +14,7 @@
 #ifndef UPSWEEP_CUDA_LOOKBACK_UTF8_WINDOWS_CUH
 #define UPSWEEP_CUDA_LOOKBACK_UTF8_WINDOWS_CUH
 
-#include "lookback.cuh"
-#include "utf8_stage.cuh"
+#include "lookback_utf8.cuh"
 
 /* Notes the ill-formed sequences of a window that begins `offset` bytes after its tile. */
 static __device__ __forceinline__ void take_bad(Utf8Found &found, const Utf8Ends &ends, uint32_t bad, int offset) {
@@ -28,21 +27,13 @@ static __device__ __forceinline__ void take_bad(Utf8Found &found, const Utf8Ends
 }
 
 /* Shape: of tuning.h; ROWS of 32 windows a warp. */
-template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows : LookbackUtf8 {
-    enum { THREADS = Shape::THREADS, CTAS = Shape::CTAS, ROWS = Shape::ROWS, IN_NBYTES = 1 };
-    enum {
-        OWNED = N_OWNED,
-        ROW_ITEMS = 32 * OWNED,
-        WARP_ITEMS = ROWS * ROW_ITEMS,
-        TILE_ITEMS = THREADS / 32 * WARP_ITEMS,
-        PAIRS = (ROWS + 1) / 2,
-        REPORTER = THREADS - 32 /* of the last warp, which has no text if there is little */
-    };
+template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows : LookbackUtf8<32 * N_OWNED, Shape> {
+    typedef LookbackUtf8<32 * N_OWNED, Shape> Base;
+    using Base::THREADS, Base::ROWS, Base::PAIRS, Base::ROW_ITEMS, Base::WARP_ITEMS, Base::TILE_ITEMS, Base::before, Base::row,
+        Base::first_of;
+    using typename Base::Args, typename Base::Value, typename Base::Op;
+    enum { OWNED = N_OWNED, IN_NBYTES = 1 };
 
-    uint32_t before[PAIRS]; /* units of the row before this window: rows 2i and 2i + 1 in 16 bits each */
-    uint32_t row[PAIRS];    /* units of the row */
-
-    static __device__ __forceinline__ uint64_t first_of(uint32_t tile) { return (uint64_t)tile * TILE_ITEMS; }
     /* Where a window begins in a tile. */
     static __device__ __forceinline__ int offset_of(int warp, int r, int lane) {
         return warp * WARP_ITEMS + r * ROW_ITEMS + lane * OWNED - 4;
@@ -89,13 +80,9 @@ template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows : Lookba
         return sum_packed_rows(row) | (is_cut ? UTF8_CUT : 0);
     }
 
-    __device__ __forceinline__ void rank(int lane) { scan_packed_rows(before, row, lane); }
-
     template <class S>
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<Value> scanned, S &s, int warp, int lane) {
-        unsigned long long arrived = 0;
-        if (threadIdx.x == REPORTER)
-            arrived = hand_in(args, first_of(tile), tile, s.found, scanned.prefix, Op::apply(scanned.prefix, scanned.aggregate));
+        const unsigned long long arrived = Base::report(args, tile, s.found, scanned);
         uint64_t at = Op::apply(scanned.prefix, scanned.before);
         if (args.out != nullptr && !(at & UTF8_CUT)) {
 #pragma unroll
@@ -105,7 +92,7 @@ template <class P, int N_OWNED, class Shape> struct LookbackUtf8Windows : Lookba
                 at += nunits;
             }
         }
-        if (threadIdx.x == REPORTER) conclude(args, arrived);
+        if (threadIdx.x == Base::REPORTER) conclude(args, arrived);
     }
 };
 

@@ -1,4 +1,7 @@
-/* memory.c: memory of the CUDA backend's device, and copies to and from the host, which wait for what was queued before. */
+/* memory.c: memory of the CUDA backend's device, and copies to and from the host, which wait for what was queued before.
+ *
+ * All of it has the context's device current, even where it only asks of its stream: the default streams (cudaStreamLegacy,
+ * cudaStreamPerThread) are those of the current device. */
 #include "impl.h"
 
 /* Asks the driver, which keeps its list of allocations on the host: a few hundred nanoseconds, and allowed while a stream captures. */
@@ -15,12 +18,6 @@ upsweep_status cuda_check_memory(upsweep_context *ctx, const void *p, const char
     return UPSWEEP_OK;
 }
 
-/* What follows has the context's device current even where it only asks of its stream: the default streams (cudaStreamLegacy,
- * cudaStreamPerThread) are those of the current device. */
-static upsweep_status enter(upsweep_context *ctx, struct cuda_scope *before) {
-    return cuda_check(ctx, cuda_enter(impl_of(ctx)->device, before), "to make the device current");
-}
-
 /* Refuses what would invalidate a capture that is under way on our stream. */
 static upsweep_status check_not_capturing(upsweep_context *ctx, upsweep_status refusal, const char *sentence) {
     enum cudaStreamCaptureStatus capture;
@@ -30,7 +27,7 @@ static upsweep_status check_not_capturing(upsweep_context *ctx, upsweep_status r
 
 upsweep_status cuda_may_grow(upsweep_context *ctx) {
     struct cuda_scope before;
-    upsweep_status status = enter(ctx, &before);
+    upsweep_status status = cuda_enter_for(ctx, &before);
     if (status == UPSWEEP_OK)
         status =
             check_not_capturing(ctx, UPSWEEP_ERR_SCRATCH, "scratch cannot grow during a stream capture: call upsweep_reserve() before it");
@@ -41,7 +38,7 @@ upsweep_status cuda_may_grow(upsweep_context *ctx) {
 upsweep_status cuda_alloc(upsweep_context *ctx, void **p, size_t nbytes) {
     struct cuda_scope before;
     void *got = NULL;
-    upsweep_status status = enter(ctx, &before);
+    upsweep_status status = cuda_enter_for(ctx, &before);
     if (status == UPSWEEP_OK) {
         const cudaError_t error = cudaMalloc(&got, nbytes);
         if (error == cudaErrorMemoryAllocation)
@@ -67,7 +64,7 @@ void cuda_free(upsweep_context *ctx, void *p) {
 
 upsweep_status cuda_sync(upsweep_context *ctx) {
     struct cuda_scope before;
-    upsweep_status status = enter(ctx, &before);
+    upsweep_status status = cuda_enter_for(ctx, &before);
     if (status == UPSWEEP_OK)
         status = check_not_capturing(ctx, UPSWEEP_ERR_CUDA, "the stream is being captured: nothing runs that could be waited for");
     if (status == UPSWEEP_OK) status = cuda_check(ctx, cudaStreamSynchronize(stream_of(ctx)), "in work that was queued");
@@ -78,7 +75,7 @@ upsweep_status cuda_sync(upsweep_context *ctx) {
 /* The wait also covers pinned host memory, which the device may read or write after the call has returned. */
 static upsweep_status copy(upsweep_context *ctx, void *dst, const void *src, size_t nbytes, enum cudaMemcpyKind kind) {
     struct cuda_scope before;
-    upsweep_status status = enter(ctx, &before);
+    upsweep_status status = cuda_enter_for(ctx, &before);
     if (status == UPSWEEP_OK)
         status =
             check_not_capturing(ctx, UPSWEEP_ERR_CUDA, "the stream is being captured: copies to or from the host must wait until it ends");

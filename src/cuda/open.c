@@ -146,7 +146,7 @@ upsweep_status cuda_open(upsweep_context *ctx, int64_t index) {
     *impl = (struct cuda_impl){.queue = queue, .device = device};
     ctx->impl = impl;
     struct cuda_scope before;
-    upsweep_status status = cuda_check(ctx, cuda_enter(device, &before), "to make the device current");
+    upsweep_status status = cuda_enter_for(ctx, &before);
     if (status == UPSWEEP_OK) status = set_up(ctx);
     cuda_leave(device, &before);
     return status;

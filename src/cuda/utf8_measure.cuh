@@ -94,7 +94,7 @@ template <int THREADS> static __device__ void hand_in_part(const Utf8Args &args,
 /* In the shared memory of the first CTA of a cluster: the parts of all, and a barrier that counts them in. */
 struct Utf8Gathering {
     uint64_t arrived;
-    alignas(16) unsigned long long cell[CLUSTER_MAX_CTAS][4];
+    alignas(16) Utf8Part part[CLUSTER_MAX_CTAS];
 };
 
 /* By all threads, before anything else. */
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void begin_gathering(Utf8Gathering &s) {
     if (threadIdx.x == 0) {
         barrier_init(&s.arrived, 1);
         barrier_init_fence();
-        barrier_arrive_expect(&s.arrived, gridDim.x * (unsigned)sizeof s.cell[0]);
+        barrier_arrive_expect(&s.arrived, gridDim.x * (unsigned)sizeof s.part[0]);
     }
     cluster_arrive(); /* our barrier is set up */
 #endif
@@ -116,11 +116,11 @@ static __device__ __forceinline__ void hand_in_to_first(const Utf8Args &args, Ut
     if (threadIdx.x != 0) return;
     const unsigned long long word[4] = {mine.units, mine.bad_sequences, mine.bad_units, mine.error_at};
 #pragma unroll
-    for (int i = 0; i < 4; i++) send_to_cta((uint64_t *)&s.cell[blockIdx.x][i], &s.arrived, 0, word[i]);
+    for (int i = 0; i < 4; i++) send_to_cta((uint64_t *)&s.part[blockIdx.x] + i, &s.arrived, 0, word[i]);
     if (blockIdx.x != 0) return;
     barrier_wait(&s.arrived, 0);
     Utf8Part all = utf8_part_none();
-    for (uint32_t i = 0; i < gridDim.x; i++) all = append(all, {s.cell[i][0], s.cell[i][1], s.cell[i][2], s.cell[i][3]});
+    for (uint32_t i = 0; i < gridDim.x; i++) all = append(all, s.part[i]);
     report_all(args, all);
 #endif
 }

@@ -107,20 +107,6 @@ struct UntilCut : AnyOperator {
     static __device__ __forceinline__ unsigned long long identity() { return 0; }
 };
 
-/* What all policies of the look-back pass (lookback.cuh) have in common. */
-struct LookbackUtf8 {
-    typedef Utf8Args Args;
-    typedef unsigned long long Value;
-    typedef UntilCut Op;
-    typedef Value Part;
-    typedef Op PartOp;
-    static constexpr bool COUNTS = true;
-    enum { WORD_NBYTES = sizeof(Value) };
-
-    static __device__ __forceinline__ bool overwrites_aside(const Args &) { return false; }
-    static __device__ __forceinline__ Value carry_in(const Args &) { return 0; }
-};
-
 /* Strict: what a warp still counts of a row. `bad` are the ends of ill-formed sequences in this lane's part, `counted` the bits that
  * count. Returns whether the row has cut it off. */
 static __device__ __forceinline__ bool cut_row(uint32_t &counted, uint32_t bad, bool cut_before, int lane) {

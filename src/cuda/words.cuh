@@ -41,8 +41,8 @@ template <class V> static __device__ __forceinline__ V value_of(uint64_t bits) {
     return value;
 }
 
-/* A value with a tag, written and read in a single access, so that no fence is needed. Of 64 bits the upper TAG_BITS, at
- * most 32, are the tag. */
+/* A value with a tag, written and read in a single access, so that no fence is needed. Of 64 bits the upper TAG_BITS, at most
+ * 32, are the tag. */
 template <int TAG_BITS> struct TaggedWord {
     uint64_t bits;
     __device__ __forceinline__ void store(uint64_t tag, uint64_t value) { store_relaxed_8(&bits, tag << (64 - TAG_BITS) | value); }
