@@ -2,6 +2,8 @@
  *
  * Signed add, mul and the bit operators are those of the unsigned type, so 44 operators serve 58 pairs. Inclusive or exclusive, init and
  * total are arguments. */
+#include <type_traits>
+
 #include "launch.h"
 
 #include "lookback_scan.cuh"
@@ -36,68 +38,31 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
     return launch_lookback<LookbackScan<T, Op<T>, LargeShape>>(queue, args, a->n);
 }
 
-/* Operators to which a sign means nothing. */
-template <class U> static cudaError_t scan_bits(const struct cuda_queue *queue, const struct scan_args *a) {
-    switch (a->op) {
-    case UPSWEEP_ADD:
-        return scan_by<U, Add>(queue, a);
-    case UPSWEEP_MUL:
-        return scan_by<U, Mul>(queue, a);
-    case UPSWEEP_AND:
-        return scan_by<U, And>(queue, a);
-    case UPSWEEP_OR:
-        return scan_by<U, Or>(queue, a);
-    case UPSWEEP_XOR:
-        return scan_by<U, Xor>(queue, a);
-    default:
-        return cudaErrorInvalidValue;
-    }
-}
+/* What sums run on: unsigned of the same width, or the float itself. */
+template <class T, bool IS_INTEGER = IsInteger<T>::value> struct SumOf { typedef T type; };
+template <class T> struct SumOf<T, true> { typedef std::make_unsigned_t<T> type; };
 
-/* T: signed or unsigned; U: unsigned of the same width. */
-template <class T, class U> static cudaError_t scan_integers(const struct cuda_queue *queue, const struct scan_args *a) {
+template <class T> static cudaError_t scan_type(const struct cuda_queue *queue, const struct scan_args *a) {
+    typedef typename SumOf<T>::type U;
+    if (a->op == UPSWEEP_ADD) return scan_by<U, Add>(queue, a);
+    if (a->op == UPSWEEP_MUL) return scan_by<U, Mul>(queue, a);
     if (a->op == UPSWEEP_MIN) return scan_by<T, Min>(queue, a);
     if (a->op == UPSWEEP_MAX) return scan_by<T, Max>(queue, a);
-    return scan_bits<U>(queue, a);
-}
-
-template <class T> static cudaError_t scan_floats(const struct cuda_queue *queue, const struct scan_args *a) {
-    switch (a->op) {
-    case UPSWEEP_ADD:
-        return scan_by<T, Add>(queue, a);
-    case UPSWEEP_MUL:
-        return scan_by<T, Mul>(queue, a);
-    case UPSWEEP_MIN:
-        return scan_by<T, Min>(queue, a);
-    case UPSWEEP_MAX:
-        return scan_by<T, Max>(queue, a);
-    default:
-        return cudaErrorInvalidValue;
+    if constexpr (IsInteger<T>::value) {
+        if (a->op == UPSWEEP_AND) return scan_by<U, And>(queue, a);
+        if (a->op == UPSWEEP_OR) return scan_by<U, Or>(queue, a);
+        if (a->op == UPSWEEP_XOR) return scan_by<U, Xor>(queue, a);
     }
+    return cudaErrorInvalidValue;
 }
 
 extern "C" int cuda_launch_scan(const struct cuda_queue *queue, const struct scan_args *a, void *) {
     switch (a->type) {
-    case UPSWEEP_I8:
-        return scan_integers<int8_t, uint8_t>(queue, a);
-    case UPSWEEP_U8:
-        return scan_integers<uint8_t, uint8_t>(queue, a);
-    case UPSWEEP_I16:
-        return scan_integers<int16_t, uint16_t>(queue, a);
-    case UPSWEEP_U16:
-        return scan_integers<uint16_t, uint16_t>(queue, a);
-    case UPSWEEP_I32:
-        return scan_integers<int32_t, uint32_t>(queue, a);
-    case UPSWEEP_U32:
-        return scan_integers<uint32_t, uint32_t>(queue, a);
-    case UPSWEEP_I64:
-        return scan_integers<int64_t, uint64_t>(queue, a);
-    case UPSWEEP_U64:
-        return scan_integers<uint64_t, uint64_t>(queue, a);
-    case UPSWEEP_F32:
-        return scan_floats<float>(queue, a);
-    case UPSWEEP_F64:
-        return scan_floats<double>(queue, a);
+#define SCAN_TYPE(enumerator, value, name, T, kind) \
+    case enumerator:                                \
+        return scan_type<T>(queue, a);
+        UPSWEEP_TYPE_TABLE(SCAN_TYPE)
+#undef SCAN_TYPE
     default:
         return cudaErrorInvalidValue;
     }
