@@ -142,7 +142,7 @@ template <typename KEY> static cudaError_t launch_stable_step(struct sort_call *
     first.value_nbytes = first.value_unit = 16;
     first.keys_tmp = second.keys_tmp = call->args->values_out;
     second.values_tmp = NULL; /* indices */
-    set_tiles(&first, rows_of_tiles(queue, job->n, max_rows(queue, sizeof(KEY), 16)), sizeof(KEY));
+    set_tiles(&first, rows_of_tiles(queue, job->n, sizeof(KEY), 16), sizeof(KEY));
     return launch_stable<KEY>(&first, &second, &call->split, &passes, queue, 16);
 }
 

@@ -139,8 +139,7 @@ static void begin_call(struct sort_call *call, const struct cuda_queue *queue, c
     set_buffers(job, args, call->gathered, sizeof(KEY));
     set_scratch(job, args, &call->layout, call->gathered, call->scratch);
     call->word = !job->has_values ? 0 : !job->by_place && job->value_nbytes == 8 ? 8 : 4;
-    const uint32_t most_rows = max_rows(queue, sizeof(KEY), call->word);
-    set_tiles(job, rows_of_tiles(queue, args->n, most_rows), sizeof(KEY));
+    set_tiles(job, rows_of_tiles(queue, args->n, sizeof(KEY), call->word), sizeof(KEY));
     job->most_values = few_values<KEY>(queue, args);
     job->histogram_copies = counter_copies(queue, job->n, counters_of<KEY>(job));
     job->may_mend = may_mend<KEY>(queue, args, job);

@@ -89,10 +89,11 @@ static __device__ __forceinline__ void clear_states(uint32_t *states, uint32_t n
 
 /* What one thread of a CTA finds out for all: in shared memory, because registers are short. */
 template <typename KEY> struct pass_desk {
-    uint32_t first_run, nruns, ticket; /* of this launch */
-    uint32_t finished;                 /* tiles that have not been reported yet */
-    uint32_t waited_for;               /* tiles that were seen to be done */
+    uint32_t nruns, ticket; /* of this launch */
+    uint32_t finished;      /* tiles that have not been reported yet */
+    uint32_t waited_for;    /* tiles that were seen to be done */
     uint32_t portion_tile, portion, round;
+    struct pass_plan runs[2 * SORT_MAX_PASSES + 1]; /* as the header has them: a read of it less for each tile */
     struct pass_plan run;
     struct sort_tile<KEY> tile;
     struct tile_place at;
@@ -124,7 +125,7 @@ static __device__ __forceinline__ void draw_ticket(const struct sort_job &job, s
         __threadfence(); /* having seen them done, see what they wrote */
         desk.waited_for = before;
     }
-    desk.run = job.header->run[(MENDS ? desk.first_run : 0) + desk.ticket / job.ntiles];
+    desk.run = desk.runs[desk.ticket / job.ntiles];
     if (MENDS && desk.run.again && !load_relaxed(&job.header->unmended)) {
         desk.nruns = 0;
         return;
@@ -141,11 +142,14 @@ static __device__ __forceinline__ void draw_ticket(const struct sort_job &job, s
 template <typename KEY, int VALUE_NBYTES, bool MENDS, typename SORT>
 static __device__ __forceinline__ void do_passes(const struct sort_job &job, struct pass_desk<KEY> &s_desk, unsigned char *s_memory,
                                                  const SORT &sort) {
+    const uint32_t *runs = (const uint32_t *)&job.header->run[MENDS ? job.header->nruns[0] : 0];
+    for (uint32_t i = threadIdx.x; i < job.header->nruns[MENDS] * sizeof(struct pass_plan) / sizeof *runs; i += SORT_THREADS)
+        ((uint32_t *)s_desk.runs)[i] = runs[i];
     if (threadIdx.x == 0) {
         s_desk.nruns = job.header->nruns[MENDS];
-        s_desk.first_run = job.header->nruns[0];
         s_desk.finished = s_desk.waited_for = 0;
     }
+    __syncthreads(); /* the plan */
     for (;;) {
         if (threadIdx.x == 0) draw_ticket<MENDS>(job, s_desk);
         __syncthreads(); /* the tile is known, and what was waited for can be seen by all */

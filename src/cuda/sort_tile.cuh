@@ -140,7 +140,7 @@ template <typename ORDER, typename PUT> static __device__ __forceinline__ void u
     put(order);
 }
 
-/* Sorts one tile (sort_one_tile() below). FULL: it has all the items that a tile can have, which leaves nothing to be asked for each.
+/* Sorts one tile (sort_one_tile() below). FULL: it has all the items that ROWS can have, which leaves nothing to be asked for each.
  * ORDER: a key_order, or what stands for it. */
 template <bool FULL, typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS, typename ORDER>
 static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &job, struct sort_tile<KEY> tile,
@@ -216,10 +216,14 @@ template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS, typename OR
 static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile,
                                                      const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
                                                      struct digit_sums &s, const ORDER &order) {
+    constexpr int FEWER = sort_fewer_rows(sizeof(KEY), VALUE_NBYTES);
     if (tile.count == ROWS * SORT_THREADS)
-        sort_rows_of_tile<true, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
-    else
-        sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
+        return sort_rows_of_tile<true, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
+    if constexpr (FEWER > 0) {
+        if (tile.count == FEWER * SORT_THREADS)
+            return sort_rows_of_tile<true, KEY, VALUE_NBYTES, FEWER>(job, tile, at, starts, s_memory, s, order);
+    }
+    sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
 }
 
 #endif
