@@ -257,9 +257,4 @@ static inline bool ring_utf8_decode_suits(const struct cuda_queue *queue, const 
     return a->from == UPSWEEP_UTF8 && a->out != NULL && a->map == NULL && should_run_ring(queue, a->n, RING_UTF8_DECODE_MIN_NBYTES);
 }
 
-static cudaError_t launch_ring_utf8_decode(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {
-    if (a->to == UPSWEEP_UTF32) return launch_ring<RingUtf8Decode<Utf32Units>>(queue, args, a->in, a->n);
-    return launch_ring<RingUtf8Decode<Utf16Units>>(queue, args, a->in, a->n);
-}
-
 #endif

@@ -66,12 +66,12 @@ template <int UNIT> static cudaError_t run_encode(const struct cuda_queue *queue
     return run_lookback<Long>(queue, args, args.n);
 }
 
-template <int UNIT> static cudaError_t run_decode(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {
-    typedef LookbackUtf8Decode<UNIT, Utf8ShortShape> Short;
-    typedef LookbackUtf8Decode<UNIT, Utf8DecodeShape> Long;
+template <class U> static cudaError_t run_decode(const struct cuda_queue *queue, const Utf8Args &args, const struct utf8_args *a) {
+    typedef LookbackUtf8Decode<U, Utf8ShortShape> Short;
+    typedef LookbackUtf8Decode<U, Utf8DecodeShape> Long;
     const uint64_t nitems = args.n + 1; /* tiles begin one byte early */
     if (is_short<Short>(queue, nitems)) return run_short<Short>(queue, args, nitems);
-    if (ring_utf8_decode_suits(queue, a)) return launch_ring_utf8_decode(queue, args, a);
+    if (ring_utf8_decode_suits(queue, a)) return launch_ring<RingUtf8Decode<U>>(queue, args, a->in, a->n);
     return run_lookback<Long>(queue, args, nitems);
 }
 
@@ -89,5 +89,5 @@ extern "C" int cuda_launch_utf8(const struct cuda_queue *queue, const struct utf
     if (a->from != UPSWEEP_UTF8) return run_encode<2>(queue, args, a);
     if (a->out == NULL) return launch_utf8_count(queue, args);
     if (a->to == UPSWEEP_UTF8) return run_clean(queue, args, a);
-    return a->to == UPSWEEP_UTF32 ? run_decode<4>(queue, args, a) : run_decode<2>(queue, args, a);
+    return a->to == UPSWEEP_UTF32 ? run_decode<Utf32Units>(queue, args, a) : run_decode<Utf16Units>(queue, args, a);
 }

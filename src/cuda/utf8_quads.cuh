@@ -1,4 +1,4 @@
-/* utf8_quads.cuh: from where characters end to code units: the second half of decoding in the ring pass.
+/* utf8_quads.cuh: from where characters end to code units: the second half of decoding.
  *
  *   window     41  C3  A9  E2  82  AC           characters end at bytes 0, 2 and 5
  *   quads      ......41   41C3A9   A9E282AC     at each end, the four bytes up to it as they lie in memory, side by side in shared memory

@@ -70,21 +70,16 @@ static __device__ __forceinline__ uint32_t bytes_at(const unsigned char *p) {
     return __funnelshift_r(word[0], word[1], (uint32_t)((uintptr_t)p % 4) * 8);
 }
 
-/* Stores those units of the vector at place i that lie in [begin, end); `to` is aligned. */
-template <int UNIT>
-static __device__ __forceinline__ void store_inside(unsigned char *to, uint4 units, uint32_t i, uint32_t begin, uint32_t end) {
-    if (i >= begin && i + 16 / UNIT <= end) {
-        __stcs((uint4 *)to, units);
+/* Stores those bytes of the vector at place i that lie in [begin, end); `to` is aligned. */
+static __device__ __forceinline__ void store_inside(unsigned char *to, uint4 bytes, uint32_t i, uint32_t begin, uint32_t end) {
+    if (i >= begin && i + 16 <= end) {
+        __stcs((uint4 *)to, bytes);
         return;
     }
-    const uint32_t word[4] = {units.x, units.y, units.z, units.w};
+    const uint32_t word[4] = {bytes.x, bytes.y, bytes.z, bytes.w};
 #pragma unroll
-    for (uint32_t k = 0; k < 16 / UNIT; k++) {
-        if (i + k < begin || i + k >= end) continue;
-        if constexpr (UNIT == 4) ((uint32_t *)to)[k] = word[k];
-        if constexpr (UNIT == 2) ((uint16_t *)to)[k] = (uint16_t)(word[k / 2] >> k % 2 * 16);
-        if constexpr (UNIT == 1) to[k] = (uint8_t)(word[k / 4] >> k % 4 * 8);
-    }
+    for (uint32_t k = 0; k < 16; k++)
+        if (i + k >= begin && i + k < end) to[k] = (uint8_t)(word[k / 4] >> k % 4 * 8);
 }
 
 /* By all lanes of a warp: nbytes from shared memory, wherever they lie in it, to dst. Reads up to 15 bytes before and 20 behind them. */
@@ -94,7 +89,7 @@ static __device__ __forceinline__ void store_bytes(unsigned char *dst, const uns
     s_src -= skew;
     for (uint32_t i = (uint32_t)lane * 16; i < end; i += 512) {
         const unsigned char *p = s_src + i;
-        store_inside<1>(dst + i, {bytes_at(p), bytes_at(p + 4), bytes_at(p + 8), bytes_at(p + 12)}, i, skew, end);
+        store_inside(dst + i, {bytes_at(p), bytes_at(p + 4), bytes_at(p + 8), bytes_at(p + 12)}, i, skew, end);
     }
 }
 
