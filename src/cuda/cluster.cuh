@@ -30,17 +30,27 @@ enum { CLUSTER_MAX_CTAS = 16, CLUSTER_PORTABLE_CTAS = 8, CLUSTER_SENDING_WARPS =
 static __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 static __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-/* *s_cell = value in the CTA of that rank, reported to its barrier. */
-static __device__ __forceinline__ void send_to_cta(uint64_t *s_cell, uint64_t *s_barrier, int rank, uint64_t value) {
-    asm volatile("{\n"
-                 ".reg .u32 at, barrier;\n"
-                 "mapa.shared::cluster.u32 at, %0, %2;\n"
-                 "mapa.shared::cluster.u32 barrier, %1, %2;\n"
-                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [at], %3, [barrier];\n"
-                 "}" ::"r"(shared_address(s_cell)),
-                 "r"(shared_address(s_barrier)), "r"(rank), "l"(value)
+/* A cell and a barrier in the shared memory of another CTA. */
+struct RemoteCell {
+    uint32_t cell, barrier;
+};
+
+/* Those that are ours in the CTA of that rank. */
+static __device__ __forceinline__ RemoteCell cell_in_cta(uint64_t *s_cell, uint64_t *s_barrier, int rank) {
+    RemoteCell to;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to.cell) : "r"(shared_address(s_cell)), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to.barrier) : "r"(shared_address(s_barrier)), "r"(rank));
+    return to;
+}
+
+/* The cell = value, reported to the barrier. */
+static __device__ __forceinline__ void send(RemoteCell to, uint64_t value) {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(to.cell), "l"(value), "r"(to.barrier)
                  : "memory");
 }
+
+/* x, found out here and not again where it is needed, when others wait: of a shuffle's result the compiler does not know what it is. */
+static __device__ __forceinline__ uint32_t known_early(uint32_t x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
 
 template <class P> struct ClusterShared {
     static constexpr int WARPS = P::THREADS / 32, CELLS = WARPS <= CLUSTER_SENDING_WARPS ? WARPS : 1; /* of a CTA */
@@ -50,19 +60,33 @@ template <class P> struct ClusterShared {
     typename P::Shared policy;
 };
 
-/* By all lanes of a warp: the fold of cells [from, to) of ncells, in their order. Two a lane, so that 32 are those of 16 lanes. */
 static_assert(CLUSTER_MAX_CTAS * CLUSTER_SENDING_WARPS <= 64, "two cells a lane");
+template <class Op, class Part> static __device__ __forceinline__ Part cell_within(const uint64_t *s_cell, int i, int from, int to) {
+    return i >= from && i < to ? value_of<Part>(s_cell[i]) : (Part)Neutral<Op>::value();
+}
+
+/* By all lanes of a warp: x of all lanes, in their order, that of two of ncells cells in each. */
+template <class Op, class Part> static __device__ __forceinline__ Part fold_pairs(Part x, int ncells) {
+    Part pairs[1] = {x};
+    if (!Op::ANY_ORDER && ncells <= 32)
+        fold_rows_in_order<Op, 16>(pairs);
+    else
+        warp_fold_rows<Op>(pairs);
+    return pairs[0];
+}
+
+/* The fold of cells [from, to). */
 template <class Op, class Part>
 static __device__ __forceinline__ Part fold_cells(const uint64_t *s_cell, int from, int to, int ncells, int lane) {
-    Part x[1] = {(Part)Neutral<Op>::value()};
-#pragma unroll
-    for (int i = 2 * lane; i < 2 * lane + 2; i++)
-        if (i >= from && i < to) x[0] = Op::apply(x[0], value_of<Part>(s_cell[i]));
-    if (!Op::ANY_ORDER && ncells <= 32)
-        fold_rows_in_order<Op, 16>(x);
-    else
-        warp_fold_rows<Op>(x);
-    return x[0];
+    const Part even = cell_within<Op, Part>(s_cell, 2 * lane, from, to), odd = cell_within<Op, Part>(s_cell, 2 * lane + 1, from, to);
+    return fold_pairs<Op>(Op::apply(even, odd), ncells);
+}
+
+/* start op cells [0, to), to < ncells: start is taken for the cell before them. */
+template <class Op, class Part>
+static __device__ __forceinline__ Part fold_from(Part start, const uint64_t *s_cell, int to, int ncells, int lane) {
+    const Part odd = cell_within<Op, Part>(s_cell, 2 * lane - 1, 0, to), even = cell_within<Op, Part>(s_cell, 2 * lane, 0, to);
+    return fold_pairs<Op>(Op::apply(lane == 0 ? start : odd, even), ncells);
 }
 
 template <class P>
@@ -82,34 +106,40 @@ static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid
     __syncwarp(); /* racecheck wants it where the compiler makes predicates of these two branches */
     if (threadIdx.x == 0) barrier_arrive_expect(&s.arrived, (unsigned)(nctas * CELLS * 8));
     cluster_arrive(); /* we have started: our shared memory is ours, and the barrier is set up */
-    wait_for_previous();
+    const int first = rank * CELLS, cell = CELLS == 1 ? first : first + warp, ncells = nctas * CELLS;
+    const RemoteCell ours = cell_in_cta(&s.cell[cell], &s.arrived, lane),
+                     to = {known_early(ours.cell, lane), known_early(ours.barrier, lane)};
+    const bool sends = known_early(lane < nctas && (CELLS > 1 || warp == 0), lane), fences = known_early(P::overwrites_aside(args), lane);
+    cluster_wait(); /* all CTAs have started: theirs may be written to */
+    wait_for_previous(args, ntiles);
     let_next_start();
     const V start = P::carry_in(args);
     P policy;
     const bool has_tile = (uint32_t)rank < ntiles;
     const Part mine = (Part)(has_tile ? policy.reduce(args, (uint32_t)rank, s.policy, warp, lane) : (V)Neutral<typename P::Op>::value());
     Parts<Part> in_tile = {mine, mine};
-    if (P::overwrites_aside(args)) asm volatile("fence.acq_rel.cluster;" ::: "memory"); /* read, before anybody hears of us */
+    if (fences) asm volatile("fence.acq_rel.cluster;" ::: "memory"); /* read, before anybody hears of us */
     if constexpr (CELLS == 1) {
         if (lane == 0) s.warp[warp] = mine;
         __syncthreads(); /* the warps' aggregates are there */
         in_tile = fold_parts<Op, Shared::WARPS>(lane < Shared::WARPS ? s.warp[lane] : (Part)Neutral<Op>::value(), warp, lane);
     }
-    __syncwarp();   /* all lanes have read their elements */
-    cluster_wait(); /* all CTAs have started: theirs may be written to */
-    const int first = rank * CELLS, cell = CELLS == 1 ? first : first + warp, ncells = nctas * CELLS;
-    if (lane < nctas && (CELLS > 1 || warp == 0)) send_to_cta(&s.cell[cell], &s.arrived, lane, bits_of(in_tile.all));
+    __syncwarp(); /* all lanes have read their elements */
+    if (sends) send(to, bits_of(in_tile.all));
     if (has_tile) policy.rank(lane);
     barrier_wait(&s.arrived, 0);
     if (!has_tile) return;
-    const Part none = (Part)Neutral<Op>::value();
-    if constexpr (CELLS > 1)
-        in_tile = {P::COUNTS ? fold_cells<Op, Part>(s.cell, first, cell, ncells, lane) : none,
-                   P::COUNTS ? fold_cells<Op, Part>(s.cell, first, first + CELLS, ncells, lane) : none};
-    const Part prefix = fold_cells<Op, Part>(s.cell, 0, P::COUNTS ? first : cell, ncells, lane);
-    const Part total = P::COUNTS ? fold_cells<Op, Part>(s.cell, 0, ncells, ncells, lane) : none;
-    policy.finish(args, (uint32_t)rank, {P::Op::apply(start, (V)prefix), (V)in_tile.before, (V)in_tile.all, P::Op::apply(start, (V)total)},
-                  s.policy, warp, lane);
+    if constexpr (!P::COUNTS) {
+        const V prefix = fold_from<Op>(start, s.cell, cell, ncells, lane);
+        policy.finish_from(args, (uint32_t)rank, CELLS == 1 ? P::Op::apply(prefix, in_tile.before) : prefix, warp, lane);
+    } else {
+        if constexpr (CELLS > 1)
+            in_tile = {fold_cells<Op, Part>(s.cell, first, cell, ncells, lane),
+                       fold_cells<Op, Part>(s.cell, first, first + CELLS, ncells, lane)};
+        const V prefix = P::Op::apply(start, (V)fold_cells<Op, Part>(s.cell, 0, first, ncells, lane));
+        const V total = P::Op::apply(start, (V)fold_cells<Op, Part>(s.cell, 0, ncells, ncells, lane));
+        policy.finish(args, (uint32_t)rank, {prefix, (V)in_tile.before, (V)in_tile.all, total}, s.policy, warp, lane);
+    }
 #endif
 }
 

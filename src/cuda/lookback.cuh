@@ -79,7 +79,7 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     __shared__ LookbackShared<P> s;
     __shared__ typename P::Shared s_policy;
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    wait_for_previous();
+    if (!launch.wants_total) wait_for_previous(args, launch, ring); /* or else the launch is cooperative, and never set up early */
     let_next_start();
     /* CTAs mostly start in the order of their numbers, so the tile with ours will be wanted soon, by us or by a neighbour: drawing a
      * ticket takes as long as fetching a tile from memory. */

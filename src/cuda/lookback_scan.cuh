@@ -31,8 +31,8 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     /* A fold that takes an instruction or three is there long before the scan: others need not wait for that. */
     static constexpr bool RANKS_LATER = Op::HAS_INSTRUCTION;
 
-    /* Few warps wait for the scan of each: with more, shuffles would wait for one another. */
-    static constexpr bool BY_FOURS = ROWS == 2 && THREADS <= 128;
+    /* Or else, few warps wait for the scan of each: with more, shuffles would wait for one another. */
+    static constexpr bool FOLDS_FIRST = !RANKS_LATER && ROWS == 2 && THREADS <= 128;
 
     typedef Vector<T, VEC> Vec;
     uint4 data[ROWS];
@@ -47,14 +47,19 @@ template <class T, class Operator, class Shape> struct LookbackScan {
 
     __device__ __forceinline__ T reduce(const Args &args, uint32_t tile, Shared &, int warp, int lane) {
         put_cut(data, load_rows<T, VEC>(data, args.in, first_of(tile, warp, 0, lane), args.n, args.in_aligned, (T)Neutral<Op>::value()));
-        if constexpr (RANKS_LATER)
+        if constexpr (RANKS_LATER) {
             return fold_chunk<Op, T, VEC>(data, before);
-        else
-            return scan_rows<Op, T, VEC, BY_FOURS>(data, before, lane);
+        } else if constexpr (FOLDS_FIRST) {
+            fold_vectors<Op, T, VEC>(data, before);
+            return scan_folds_first<Op>(before, lane);
+        } else {
+            return scan_rows<Op, T, VEC>(data, before, lane);
+        }
     }
 
     __device__ __forceinline__ void rank(int lane) {
         if constexpr (RANKS_LATER) rank_rows<Op>(data, before, lane);
+        if constexpr (FOLDS_FIRST) scan_folds_then<Op>(before, lane);
     }
 
     /* All of the tile is output, and aligned: with many rows, so decided once a tile. With a few, one way for all is less code. */
@@ -63,7 +68,11 @@ template <class T, class Operator, class Shape> struct LookbackScan {
     }
 
     __device__ __forceinline__ void finish(const Args &args, uint32_t tile, Scanned<T> scanned, Shared &, int warp, int lane) {
-        const T start = Op::apply(scanned.prefix, scanned.before);
+        finish_from(args, tile, Op::apply(scanned.prefix, scanned.before), warp, lane);
+    }
+
+    /* start: what comes before this warp's part. */
+    __device__ __forceinline__ void finish_from(const Args &args, uint32_t tile, T start, int warp, int lane) {
         if (is_whole(args, tile)) {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) __stcs((uint4 *)(args.out + first_of(tile, warp, r, lane)), result(r, start, args.inclusive));

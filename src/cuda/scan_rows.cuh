@@ -19,6 +19,14 @@ template <class Op, class T, int VEC> static __device__ __forceinline__ T fold_v
     return x;
 }
 
+template <class Op, class T, int VEC, int ROWS>
+static __device__ __forceinline__ void fold_vectors(const uint4 (&data)[ROWS], T (&folds)[ROWS]) {
+    if constexpr (!Halves<Op>::EXIST) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) folds[r] = fold_vector<Op, T, VEC>(data[r]);
+    }
+}
+
 /* All rows, over the whole warp, in every lane: a lane's part first. folds: for rank_rows(). */
 template <class Op, class T, int VEC, int ROWS>
 static __device__ __forceinline__ T fold_chunk(const uint4 (&data)[ROWS], T (&folds)[ROWS]) {
@@ -35,14 +43,11 @@ static __device__ __forceinline__ T fold_chunk(const uint4 (&data)[ROWS], T (&fo
 
 /* before[r]: the fold of this lane's vector of row r, as fold_chunk() leaves it; becomes that of what comes before it in the part. Returns
  * that of the whole part, in every lane. */
-template <class Op, bool BY_FOURS = false, class T, int ROWS>
+template <class Op, class T, int ROWS>
 static __device__ __forceinline__ T rank_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
     if constexpr (Halves<Op>::EXIST) return scan_rows_of_bytes<Op>(data, before, lane);
     T run = (T)Neutral<Op>::value();
-    if constexpr (BY_FOURS)
-        warp_scan_rows_by_fours<Op>(before, lane);
-    else
-        warp_scan_rows<Op>(before, lane);
+    warp_scan_rows<Op>(before, lane);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const T left = (T)__shfl_up_sync(ALL_LANES, before[r], 1), row = (T)__shfl_sync(ALL_LANES, before[r], 31);
@@ -52,14 +57,30 @@ static __device__ __forceinline__ T rank_rows(const uint4 (&data)[ROWS], T (&bef
     return run;
 }
 
-/* The same of rows that nothing is known of. BY_FOURS: all of a short input waits for this. */
-template <class Op, class T, int VEC, bool BY_FOURS = false, int ROWS>
-static __device__ __forceinline__ T scan_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
-    if constexpr (!Halves<Op>::EXIST) {
+/* The same in two steps, if all of a short input waits for what is returned. The first leaves the fold up to each vector of a row. */
+template <class Op, class T, int ROWS> static __device__ __forceinline__ T scan_folds_first(T (&x)[ROWS], int lane) {
+    warp_scan_rows_by_fours<Op>(x, lane);
+    T run = (T)__shfl_sync(ALL_LANES, x[0], 31);
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) before[r] = fold_vector<Op, T, VEC>(data[r]);
+    for (int r = 1; r < ROWS; r++) run = Op::apply(run, (T)__shfl_sync(ALL_LANES, x[r], 31));
+    return run;
+}
+
+template <class Op, class T, int ROWS> static __device__ __forceinline__ void scan_folds_then(T (&x)[ROWS], int lane) {
+    T run = (T)Neutral<Op>::value();
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const T left = (T)__shfl_up_sync(ALL_LANES, x[r], 1), row = (T)__shfl_sync(ALL_LANES, x[r], 31);
+        x[r] = lane == 0 ? run : r == 0 ? left : Op::apply(run, left);
+        run = r == 0 ? row : Op::apply(run, row);
     }
-    return rank_rows<Op, BY_FOURS>(data, before, lane);
+}
+
+/* The same of rows that nothing is known of. */
+template <class Op, class T, int VEC, int ROWS>
+static __device__ __forceinline__ T scan_rows(const uint4 (&data)[ROWS], T (&before)[ROWS], int lane) {
+    fold_vectors<Op, T, VEC>(data, before);
+    return rank_rows<Op>(data, before, lane);
 }
 
 /* The results of one vector, given all that comes before it. */

@@ -18,7 +18,7 @@ template <class P> static __global__ void __launch_bounds__(P::THREADS) small_ke
     __shared__ Part s_warp[WARPS];
     __shared__ typename P::Shared s_policy;
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    wait_for_previous();
+    wait_for_previous(args);
     let_next_start();
     const V start = P::carry_in(args);
     P policy;

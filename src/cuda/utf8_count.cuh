@@ -254,7 +254,7 @@ static __global__ void __launch_bounds__(Shape::WARPS * 32, Shape::CTAS)
     __shared__ Utf8Part s_part[WARPS];
     __shared__ Utf8Gathering s_gathering;
     if (parts == nullptr) begin_gathering(s_gathering);
-    wait_for_previous();
+    wait_for_previous(args, ngroups, each, parts);
     let_next_start();
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     const uint64_t mine = (uint64_t)blockIdx.x * each, groups = mine < ngroups ? min(each, ngroups - mine) : 0;

@@ -116,7 +116,7 @@ static __device__ __forceinline__ void hand_in_to_first(const Utf8Args &args, Ut
     if (threadIdx.x != 0) return;
     const unsigned long long word[4] = {mine.units, mine.bad_sequences, mine.bad_units, mine.error_at};
 #pragma unroll
-    for (int i = 0; i < 4; i++) send_to_cta((uint64_t *)&s.part[blockIdx.x] + i, &s.arrived, 0, word[i]);
+    for (int i = 0; i < 4; i++) send(cell_in_cta((uint64_t *)&s.part[blockIdx.x] + i, &s.arrived, 0), word[i]);
     if (blockIdx.x != 0) return;
     barrier_wait(&s.arrived, 0);
     Utf8Part all = utf8_part_none();
@@ -157,7 +157,7 @@ static __global__ void __launch_bounds__(P::THREADS, P::CTAS)
     __shared__ unsigned long long s_units[WARPS];
     __shared__ bool s_stop;
     if (parts == nullptr) begin_gathering(s_gathering);
-    wait_for_previous();
+    wait_for_previous(args, ntiles, each, parts);
     let_next_start();
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     Utf8Part mine = utf8_part_none(); /* of thread 0 */
