@@ -7,9 +7,10 @@
 #include "ring_turned.cuh"
 
 static inline bool ring_compact_suits(const struct cuda_queue *queue, const struct compact_args *a, size_t unit_nbytes) {
-    const bool split = a->output == COMPACT_SPLIT && a->elem_nbytes == unit_nbytes;
-    const uint64_t split_min = ring_split_min_nbytes(unit_nbytes, a->rest == nullptr);
-    const uint64_t kept_min = ring_compact_min_nbytes(unit_nbytes, a->elem_nbytes, a->flags != nullptr);
+    const bool split = a->output == COMPACT_SPLIT && a->elem_nbytes == unit_nbytes, flagged = a->flags != nullptr;
+    const bool indices = a->output == COMPACT_INDICES32 || a->output == COMPACT_INDICES64;
+    const uint64_t split_min = ring_split_min_nbytes(unit_nbytes, flagged, a->rest == nullptr);
+    const uint64_t kept_min = ring_compact_min_nbytes(unit_nbytes, a->elem_nbytes, flagged, indices);
     return should_run_ring(queue, a->n * a->elem_nbytes, split ? split_min : kept_min);
 }
 

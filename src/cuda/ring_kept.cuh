@@ -46,16 +46,16 @@ template <class T, class D, class S, bool BY_LANE> struct RingKept : RingPlain, 
         return BY_LANE ? (unsigned)lane * ROWS + r : 32 * r + (unsigned)lane;
     }
 
-    /* Bits of the elements of a vector that lie within the input. */
-    static __device__ __noinline__ uint32_t input_mask(RingPlace place, uint64_t byte) {
-        uint32_t mask = 0;
-        for (unsigned i = 0; i < VEC; i++, byte += sizeof(T)) mask |= (byte >= place.input_first && byte < place.input_end ? 1u : 0u) << i;
-        return mask;
+    /* Of a chunk, the element before which the input begins, or ends, at that byte. */
+    static __device__ __forceinline__ int element_at(RingPlace place, uint64_t byte) {
+        return byte <= place.first ? 0 : (int)min((byte - place.first) / sizeof(T), (uint64_t)ROWS * 32 * VEC);
     }
 
-    static __device__ __forceinline__ uint32_t input_mask_of_row(RingPlace place, unsigned r, int lane) {
-        return input_mask(place, place.first + vector_of(r, lane) * 16);
+    /* A bit for each element of a vector outside the input, which begins and ends before those ones. */
+    static __device__ __noinline__ uint32_t bits_outside(int first, int end) {
+        return bits_before(first) | (bits_before(VEC) & ~bits_before(end));
     }
+    static __device__ __forceinline__ uint32_t bits_before(int element) { return (1u << min(max(element, 0), (int)VEC)) - 1; }
 
     template <bool COMMON>
     static __device__ __forceinline__ void ask(uint32_t (&kept)[KEPT_WORDS], const typename D::Chunk &decider, int lane) {
@@ -85,9 +85,12 @@ template <class T, class D, class S, bool BY_LANE> struct RingKept : RingPlain, 
     }
 
     static __device__ __forceinline__ void mask_input(uint32_t (&kept)[KEPT_WORDS], RingPlace place, int lane) {
+        const int first = element_at(place, place.input_first), end = element_at(place, place.input_end);
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++)
-            kept[r / ROWS_A_WORD] &= ~((~input_mask_of_row(place, r, lane) & (uint32_t)((1ull << VEC) - 1)) << r % ROWS_A_WORD * VEC);
+        for (unsigned r = 0; r < ROWS; r++) {
+            const int at = (int)(vector_of(r, lane) * VEC);
+            kept[r / ROWS_A_WORD] &= ~(bits_outside(first - at, end - at) << r % ROWS_A_WORD * VEC);
+        }
     }
 
     static __device__ __forceinline__ void read_chunk(uint4 (&data)[ROWS], const uint4 *chunk, int lane) {

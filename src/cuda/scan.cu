@@ -30,7 +30,7 @@ template <class T, template <class> class Op> static cudaError_t scan_by(const s
     const uint64_t nbytes = a->n * sizeof(T);
     cudaError_t error;
     if (launch_short<ScanBy<T, Op<T>>>(queue, args, true, &error)) return error;
-    if constexpr (sizeof(T) == 8) { /* two tiles a multiprocessor leave room for the next call's, three do not */
+    if constexpr (sizeof(T) >= 4) { /* two tiles a multiprocessor leave room for the next call's, three do not */
         if (!has_sm_each<Mid, 2>(nbytes, queue->nsms) && has_sm_each<WideShape, 2>(nbytes, queue->nsms))
             return launch_lookback<LookbackScan<T, Op<T>, WideShape>>(queue, args, a->n);
     }

@@ -20,7 +20,7 @@ typedef TileShape<256, 1, 1> TinyShape;  /* one CTA, up to 4 KiB */
 typedef TileShape<512, 1, 1> ShortShape; /* one CTA, up to 8 KiB */
 typedef TileShape<256, 4, 4> MidShape;   /* look-back, as long as all tiles run at once: on an H200 up to 8 MiB */
 typedef TileShape<256, 8, 3> LargeShape; /* look-back, above: at once up to 12 MiB */
-typedef TileShape<256, 6, 4> WideShape;  /* scans of 8 bytes, where two a multiprocessor suffice, but not two of MidShape: 4.1 to 6.2 MiB */
+typedef TileShape<256, 6, 4> WideShape;  /* scans, where two a multiprocessor suffice, but not two of MidShape: 4.1 to 6.2 MiB */
 
 /* Bytes are short of instructions, not of loads in flight: fewer of them a thread. */
 typedef TileShape<256, 2, 6> ByteShape; /* instead of MidShape, in scans */
@@ -157,17 +157,18 @@ static inline uint64_t ring_scan_min_nbytes(size_t elem_nbytes) {
 }
 
 /* unit: what elements or records are moved by. Short records are no elements: the look-back pass would fetch them singly. */
-static inline uint64_t ring_compact_min_nbytes(size_t unit_nbytes, size_t elem_nbytes, bool flagged) {
+static inline uint64_t ring_compact_min_nbytes(size_t unit_nbytes, size_t elem_nbytes, bool flagged, bool indices) {
     if (unit_nbytes > 8) return 32ull << 20;
     if (unit_nbytes != elem_nbytes) return (unit_nbytes == 4 ? 2ull : 1ull) << 20;
     if (unit_nbytes <= 2 && flagged) return 5ull << 18;
-    return unit_nbytes == 1 ? 17ull << 17 : 33ull << 17;
+    if (unit_nbytes == 8 || indices) return 33ull << 17;
+    return unit_nbytes == 1 ? 3ull << 19 : 5ull << 19;
 }
-/* Partitions. waits: the second side goes behind the first. 4.1 and 8.3 MiB: up to there a multiprocessor of an H200 has one tile or two of
- * SplitLargeShape. */
-static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool waits) {
-    if (unit_nbytes == 1) return 2ull << 20;
-    return unit_nbytes == 2 && waits ? 33ull << 18 : 33ull << 17;
+/* Partitions. waits: the second side goes behind the first. 2.1 MiB: up to there a multiprocessor of an H200 has one tile of MidShape; 4.1
+ * and 8.3: one or two of SplitLargeShape. */
+static inline uint64_t ring_split_min_nbytes(size_t unit_nbytes, bool flagged, bool waits) {
+    if (unit_nbytes == 1) return 33ull << 16;
+    return unit_nbytes == 8 && flagged && waits ? 33ull << 18 : 33ull << 17;
 }
 enum { RING_MAX_RECORD_NBYTES = 128 }; /* of longer ones, fetching only those that are kept saves more than streaming gains */
 /* Text: unless tiles of Utf8ShortShape run at once, on an H200 up to 3.6 MiB to decode, 3 to clean, 2 to encode. */
