@@ -308,9 +308,9 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
     if (deep) {
         constexpr bool CALL = sizeof(KEY) == 4; /* then uniform keys are up to 6 % quicker; those of 64 bits, 3 % slower */
-        const uint32_t most = AGAIN && again ? REPEATS_MAX_SURE : REPEATS_MAX_ITEMS;
-        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask(), most)
-                                : sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, bucket.rank_mask(), most);
+        const uint32_t most = AGAIN && again ? REPEATS_MAX_SURE : AGAIN ? REPEATS_MAX_LOOKED : REPEATS_MAX_ITEMS;
+        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL, AGAIN>(s_slots, first, n, s_bins, bucket.rank_mask(), most)
+                                : sort_each_deep_bin<SHAPE, EQUAL, AGAIN>(s_slots, first, n, s_bins, bucket.rank_mask(), most);
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 

@@ -2,7 +2,7 @@
  *
  * A warp takes such a bin. Equal items cannot be told apart, so it is enough to know how many there are of each: the warp looks for the
  * least item, then for the least above that, and so on, counts each, and writes the bin anew. A bin of many distinct items is sorted by a
- * network if each lane has one at most, and if there are few such bins; else it is given up.
+ * network if each lane has one at most, and if there are few such bins; else it is given up, mostly at once, as one item a lane tells.
  *
  * Cost: a bin is read once if its items are equal, as most are, else once for each distinct one and once more, and written once; 15 steps
  * of a network. */
@@ -12,11 +12,13 @@
 #include "sort_sample.cuh"
 #include "sort_window.cuh"
 
-#define REPEATS_MAX_VALUES 8    /* of a bin, */
-#define REPEATS_MAX_ITEMS  512  /* unless there is one; */
-#define REPEATS_MAX_SURE   2048 /* the same where it is known that keys repeat */
-#define DEEP_FEW_ITEMS     32   /* so many are sorted whatever they are, */
-#define DEEP_FEW_BINS      4    /* in so many bins of a warp: if more were, merging the bucket would be quicker */
+#define REPEATS_MAX_VALUES 8     /* of a bin, */
+#define REPEATS_MAX_ITEMS  512   /* unless there is one; */
+#define REPEATS_MAX_LOOKED 4096  /* or, if a sample is looked at first, items times values; */
+#define REPEATS_MAX_SURE   32768 /* the same where it is known that keys repeat; */
+#define REPEATS_SAMPLE_MIN 128   /* it is, of more items */
+#define DEEP_FEW_ITEMS     32    /* so many are sorted whatever they are, */
+#define DEEP_FEW_BINS      4     /* in so many bins of a warp: if more were, merging the bucket would be quicker */
 
 /* The least value of a warp's, in every lane. */
 static __device__ __forceinline__ uint32_t least_of_warp(uint32_t value) {
@@ -49,15 +51,28 @@ static __device__ __forceinline__ T find_least(const T *s_slots, uint32_t start,
     return found;
 }
 
-/* Sorts a bin; false if there are too many distinct items, or more than one and more than so many in all. A warp calls it. */
+/* How many distinct items are there among 32 of a bin's? A warp calls it. */
 template <typename T>
+static __device__ __forceinline__ uint32_t distinct_in_sample(const T *s_slots, uint32_t start, uint32_t n, T rank_mask) {
+    const uint32_t lane = threadIdx.x % 32;
+    const T item = s_slots[slot_at<T>(start + lane * n / 32)] & ~rank_mask;
+    return __popc(__ballot_sync(~0u, __ffs((int)__match_any_sync(~0u, item)) - 1 == (int)lane));
+}
+
+/* Sorts a bin; false if there are too many distinct items, or more than one and more than so many in all; SAMPLED: so many times the items,
+ * and of many a sample is looked at first. A warp calls it. */
+template <bool SAMPLED, typename T>
 static __device__ __forceinline__ bool sort_repeats(T *s_slots, uint32_t start, uint32_t n, T rank_mask, uint32_t most) {
     const uint32_t lane = threadIdx.x % 32;
     T from = 0, my_value = 0;
     uint32_t my_end = 0, before = 0; /* lane i knows value i, and where it ends */
+    if (SAMPLED && n > REPEATS_SAMPLE_MIN) {
+        const uint32_t nsampled = distinct_in_sample(s_slots, start, n, rank_mask);
+        if (nsampled > REPEATS_MAX_VALUES || (nsampled > 1 && nsampled * n > most)) return false;
+    }
     for (uint32_t value = 0; before < n; value++) {
         uint32_t count;
-        if (value == REPEATS_MAX_VALUES || (value == 1 && n > most)) return false;
+        if (value == REPEATS_MAX_VALUES || (SAMPLED ? value > 0 && (value + 1) * n > most : value == 1 && n > most)) return false;
         const T least = find_least(s_slots, start, n, rank_mask, from, &count);
         before += count;
         if (lane == value) my_end = before;
@@ -85,8 +100,9 @@ template <typename T> static __device__ __forceinline__ void sort_few_items(T *s
 }
 
 /* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. EQUAL: items
- * may be. Neighbouring bins are of different warps, since deep ones may lie together; of a warp's 32 at a time each is in another bank. */
-template <typename SHAPE, bool EQUAL, typename T>
+ * may be. SAMPLED, most: of sort_repeats(). Neighbouring bins are of different warps, since deep ones may lie together; of a warp's 32 at a
+ * time each is in another bank. */
+template <typename SHAPE, bool EQUAL, bool SAMPLED = false, typename T>
 static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask,
                                                           uint32_t most = REPEATS_MAX_ITEMS) {
     constexpr uint32_t WARPS = SHAPE::WARPS;
@@ -98,7 +114,7 @@ static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t f
         for (; deep; deep &= deep - 1) {
             const int lane = __ffs((int)deep) - 1;
             const uint32_t bin_start = first + __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);
-            if (EQUAL && sort_repeats(s_slots, bin_start, bin_count, rank_mask, most)) continue;
+            if (EQUAL && sort_repeats<SAMPLED>(s_slots, bin_start, bin_count, rank_mask, most)) continue;
             if (bin_count > DEEP_FEW_ITEMS || (EQUAL && ++nfew > DEEP_FEW_BINS)) return false;
             sort_few_items(s_slots, bin_start, bin_count);
         }
@@ -107,10 +123,10 @@ static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t f
 }
 
 /* The same, as a call: kernels that hardly ever run it are slower or quicker for having it among their code. */
-template <typename SHAPE, bool EQUAL, typename T>
+template <typename SHAPE, bool EQUAL, bool SAMPLED, typename T>
 static __device__ __noinline__ bool call_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask,
                                                        uint32_t most) {
-    return sort_each_deep_bin<SHAPE, EQUAL>(s_slots, first, n, s_bins, rank_mask, most);
+    return sort_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, rank_mask, most);
 }
 
 #endif
