@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     const bool in_vain = few || two_digits || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
     /* All CTAs agree: nothing that they decide by is written before the last one is done. */
     const bool skewed =
-        in_vain || (DIGITS::BY_CELLS ? job.header->outcome == NOT_SPLIT : job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
+        in_vain || (DIGITS::BY_CELLS && job.header->outcome == NOT_SPLIT) || (job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (skewed && !few && passes.header) {
         const uint32_t how = count_and_plan<KEY>(passes, s_words, job.seen, job.least_saved);
         if (how && threadIdx.x == 0) job.header->outcome = how;

@@ -110,6 +110,7 @@ static void set_cells(struct split_job *job, uint64_t n, uint32_t limit, bool cl
     const uint32_t mean = close ? largest_mean(limit) * 31 / 32 : largest_mean(limit) * 5 / 6;
     job->nnumbers = (uint32_t)min_u64(n * 4 / 3 / mean + CELLS / 8, UINT32_MAX);
     job->bucket_max = limit;
+    job->sample_limit = sample_limit(job, n);
     job->cell_keys = mean;
 }
 
