@@ -107,7 +107,7 @@ static __global__ void __launch_bounds__(P::THREADS) cluster_kernel(const __grid
     if (threadIdx.x == 0) barrier_arrive_expect(&s.arrived, (unsigned)(nctas * CELLS * 8));
     cluster_arrive(); /* we have started: our shared memory is ours, and the barrier is set up */
     const int first = rank * CELLS, cell = CELLS == 1 ? first : first + warp, ncells = nctas * CELLS;
-    const RemoteCell ours = cell_in_cta(&s.cell[cell], &s.arrived, lane),
+    const RemoteCell ours = cell_in_cta(&s.cell[cell], &s.arrived, lane < nctas ? lane : rank),
                      to = {known_early(ours.cell, lane), known_early(ours.barrier, lane)};
     const bool sends = known_early(lane < nctas && (CELLS > 1 || warp == 0), lane), fences = known_early(P::overwrites_aside(args), lane);
     cluster_wait(); /* all CTAs have started: theirs may be written to */

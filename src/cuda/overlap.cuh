@@ -17,6 +17,7 @@
 /* Some of what each line of a kernel's parameter has. */
 template <class T> static __device__ __forceinline__ uint32_t look_at_parameter(const T &parameter) {
     enum { LINE_NBYTES = 32 };
+    static_assert(sizeof(T) >= sizeof(uint32_t), "it is read by words");
     uint32_t any = 0, word;
 #pragma unroll
     for (size_t i = 0; i < sizeof(T); i += LINE_NBYTES) {

@@ -42,11 +42,10 @@ static uint64_t rounds_of_tiles(const struct cuda_queue *queue, uint64_t n, uint
  * smaller ones that have code of their own; nearly as many rows as these have are as many. A pass waits for the one before it, so that few
  * have anything to do while some are in a last round; but smaller tiles make shorter runs. */
 static uint32_t rows_of_tiles(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, uint32_t word) {
-    const uint32_t most = max_rows(queue, key_nbytes, word), has_code = (uint32_t)sort_fewer_rows((int)key_nbytes, (int)word);
-    const uint32_t fewer = has_code < most ? has_code : most;
+    const uint32_t most = max_rows(queue, key_nbytes, word), fewer = (uint32_t)sort_fewer_rows((int)key_nbytes, (int)word);
     const uint64_t rounds = rounds_of_tiles(queue, n, most);
     uint32_t rows = rows_for(queue, (n + rounds - 1) / rounds, most);
-    if (rows < fewer && 8 * rows >= 7 * fewer) rows = fewer;
+    if (fewer <= most && rows < fewer && 8 * rows >= 7 * fewer) rows = fewer;
     const bool full = rounds == 1 || (rounds == SORT_FULL_ROUNDS && (4 * rows >= 3 * most || rows == fewer));
     return full ? rows : most;
 }

@@ -170,8 +170,8 @@ static void test_full_rounds(void) {
         struct sort_case c = {.form = i % 2 ? ARGSORT32 : PAIRS, .type = types[i % 3], .n = sizes[i / 24]};
         c.key_nbytes = elem_size(c.type);
         c.value_nbytes = c.form == PAIRS && i % 4 ? 8 : 4;
-        c.order.descending = i / 12 % 2;
-        c.keys_in_place = c.form == PAIRS && i % 3 == 0;
+        c.order.descending = (i / 12 + i / 24) % 2;
+        c.keys_in_place = c.form == PAIRS && (i / 6 + i / 24) % 2;
         test_case(c, distributions[i / 6 % 4]);
     }
 }
