@@ -1,9 +1,8 @@
 """The rows of runs, and how their figures are written: what tables.py and plot.py are made from.
 
-A run is a file of JSON lines from upsweep-bench; or one whose name ends with .txt, from other drivers, with sorts of many kinds of keys, a line each,
-or with calls at many sizes, a line for each call. Times are in us, the library's and the peer's:
+A run is a file of JSON lines from upsweep-bench; or one whose name ends with .txt, from another driver, with calls at many sizes, a line for each
+call. Times are in us, the library's and the peer's:
 
-    pairs    u32  text of lower-case letters   2^16   13.71  (2.29)   31.41
     compact u8: 16 1.05 2.89 x2.75; 19 1.19 2.92 x2.45; 23 ...
 """
 import json
@@ -11,13 +10,12 @@ import math
 import re
 
 POINT = ("group", "primitive", "backend", "type", "n", "keep", "distribution", "mode", "num_bits", "value_nbytes", "cache")
-KIND_LINE = re.compile(r"(keys|pairs|argsort) +(\S+) +(.*?) +2\^(\d+) +([\d.]+) +\([\d.]+\) +([\d.]+)")
 CALL_LINE = re.compile(r"([a-z ]+) (\w+): \d+ [\d.]+ [\d.]+ x[\d.]+;")
 
 
-def two_rows(group, call, kind, keys, n, ours, peer):
+def two_rows(call, kind, n, ours, peer):
     """As upsweep-bench would have written them."""
-    point = {**dict.fromkeys(POINT), "group": group, "primitive": call, "type": kind, "n": n, "distribution": keys}
+    point = {**dict.fromkeys(POINT), "group": "call-sizes", "primitive": call, "type": kind, "n": n}
     return [{**point, "algorithm": "upsweep", "ms": 1e-3 * float(ours), "peer_version": None},
             {**point, "algorithm": "cub", "ms": 1e-3 * float(peer), "peer_version": "CUB"}]
 
@@ -25,12 +23,9 @@ def two_rows(group, call, kind, keys, n, ours, peer):
 def read_text(path):
     rows = []
     for line in open(path):
-        if match := KIND_LINE.match(line):
-            call, kind, keys, power, ours, cub = match.groups()
-            rows += two_rows("kinds", {"keys": "sort", "pairs": "sort_pairs"}.get(call, call), kind, keys, 1 << int(power), ours, cub)
-        elif match := CALL_LINE.match(line):
+        if match := CALL_LINE.match(line):
             for n, ours, cub in re.findall(r"(\d+) ([\d.]+) ([\d.]+) x", line):
-                rows += two_rows("call-sizes", *match.groups(), None, int(n), ours, cub)
+                rows += two_rows(*match.groups(), int(n), ours, cub)
     return {}, rows
 
 

@@ -121,7 +121,7 @@ def call_sizes(rows):
 # ---- sorts of many kinds of keys ----
 
 KINDS = ("kinds", "kinds-more", "kinds-floats", "kinds-indices")
-KIND_SIZES = [1 << k for k in (12, 16, 18, 20, 22, 24, 26)]
+KIND_SIZES = [1 << k for k in (12, 16, 18, 20, 21, 22, 24, 26)]
 CALL_NAMES = {"sort": "keys", "sort_pairs": "pairs", "argsort": "argsort"}
 
 
