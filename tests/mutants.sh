@@ -31,11 +31,11 @@ run() {
     UPSWEEP_TEST_BACKENDS=cpu UPSWEEP_TEST_SCALE=quick UPSWEEP_TEST_FAIL_FAST=1 timeout 120 "$work/build/bin/test_$1" >"$work/log" 2>&1
 }
 
-# can_run FILE: has this machine the instruction set that the file is for?
+# can_run FILE: has this machine the instruction set that the file is for? Its intrinsics say which, or its name, if it has none itself.
 can_run() {
-    case $1 in
-        *avx512* | *network* | *sort_merge* | *sort_buckets* | *sort_slots* | *sort_part* | *sort_few* | *sort_heavy* | *sort_splitters* | *sort_two_bytes* | *sort_tag*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
-        *avx2* | *vector_mask*) grep -q avx2 /proc/cpuinfo ;;
+    case $(grep -o -m 1 '_mm512_\|_mm256_' "$root/$1" | head -n 1)$1 in
+        _mm512_* | *sort_slots* | *sort_splitters*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        _mm256_* | *vector_mask*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
 
