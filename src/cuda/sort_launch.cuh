@@ -21,8 +21,9 @@ static __device__ __forceinline__ void wait_for_predecessor() {
 #endif
 }
 
-/* Shared memory that each of `nctas` on a multiprocessor can have beside its static part and what the system keeps (CUDA C++ Programming
- * Guide, table of compute capabilities). Turing has room for one CTA only. */
+/* Shared memory that each of `nctas` on a multiprocessor can have beside its static part and the kilobyte that the system keeps, for which
+ * there are four (CUDA C++ Programming Guide, table of compute capabilities). Turing has room for one CTA only. */
+#define SHARED_STATIC_NBYTES (3u << 10)
 static uint32_t shared_nbytes_per_cta(int arch, int nctas) {
     const uint32_t sm_kbytes = arch < 80 ? 64 * (uint32_t)nctas : arch == 86 || arch == 89 || arch >= 120 ? 100 : arch < 90 ? 164 : 228;
     return (sm_kbytes / (uint32_t)nctas - 4) * 1024;

@@ -12,40 +12,13 @@
 #include <stdint.h>
 
 #include "sort_tuning.h"
+#include "words.cuh"
 
 #define TILE_OWN        (1u << 30)
 #define TILE_UPTO       (2u << 30)
 #define TILE_COUNT_MASK (TILE_OWN - 1)
 
 static_assert(SORT_PORTION_ITEMS <= TILE_COUNT_MASK, "a count must fit beside the state");
-
-static __device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-/* Four neighbours, each by itself. */
-static __device__ __forceinline__ void load_relaxed(uint32_t (&values)[4], const uint32_t *p) {
-    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
-                 : "l"(p)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void store_relaxed(uint32_t *p, uint32_t value) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
-static __device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
 
 /* states [tiles][SORT_DIGITS]. Returns the keys of `digit` in tiles 0 .. tile - 1; tile 0 always has UPTO, so tile >= 1 never runs past it.
  */

@@ -19,6 +19,7 @@
 
 #include "sort_few.cuh"
 #include "sort_gaps.cuh"
+#include "sort_launch.cuh"
 #include "sort_mend.cuh"
 #include "sort_ranked_values.cuh"
 #include "sort_tile.cuh"
@@ -176,6 +177,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct digit_sums s_sums;
     __shared__ struct pass_desk<KEY> s_desk;
+    static_assert(sizeof s_sums + sizeof s_desk + sizeof(struct bit_gaps) <= SHARED_STATIC_NBYTES, "room beside the tile");
     wait_for_predecessor();
     if (!is_for_passes(job)) return;
     if (MENDS && job.header->nruns[1] == 0) return;

@@ -5,7 +5,35 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Relaxed accesses of one word, atomic at the scope of the GPU. 16-byte ones are single accesses too (PTX ISA 8.3, sm_70 and newer). */
+/* Accesses of one word, atomic at the scope of the GPU. */
+static __device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
+/* Four neighbours, each by itself. */
+static __device__ __forceinline__ void load_relaxed(uint32_t (&values)[4], const uint32_t *p) {
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
+                 : "l"(p)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void store_relaxed(uint32_t *p, uint32_t value) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+
+static __device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+
 static __device__ __forceinline__ void store_relaxed_8(void *p, uint64_t x) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
 }
@@ -16,6 +44,7 @@ static __device__ __forceinline__ uint64_t load_relaxed_8(const void *p) {
     return x;
 }
 
+/* Single accesses too (PTX ISA 8.3, sm_70 and newer). */
 static __device__ __forceinline__ void store_relaxed_16(void *p, uint64_t low, uint64_t high) {
     asm volatile("{\n.reg .b128 q;\nmov.b128 q, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], q;\n}" ::"l"(p), "l"(low), "l"(high)
                  : "memory");
