@@ -61,7 +61,8 @@ static cudaError_t launch_stable_buckets(const struct sort_job *job, const struc
     return launch_stable_shape<KEY, typename SHAPES::BIG>(job, split, queue);
 }
 
-/* first, word: what the first partition moves; for the rest, second: the same, or 4 bytes if that is 16. */
+/* first, word: what the first partition moves; for the rest, second: the same, or 4 bytes if that is 16. If it is more than 4, what follows
+ * the first partition does not start beneath the end of what is before it: 2^28 pairs with 8 bytes take 6.85 ms so, and else 7.18. */
 template <typename KEY>
 static cudaError_t launch_stable(const struct sort_job *first, const struct sort_job *second, struct split_job *split,
                                  const struct sort_job *passes, const struct cuda_queue *queue, uint32_t word) {
@@ -76,11 +77,13 @@ static cudaError_t launch_stable(const struct sort_job *first, const struct sort
                 : word == 8 ? launch_stable_partition<KEY, 8>(first, split, queue, false)
                             : launch_stable_partition<KEY, 4>(first, split, queue, false);
     }
+    struct cuda_queue then = *queue;
+    if (word > 4) then.overlap = 0;
     if (error == cudaSuccess) {
-        error = word == 8 ? launch_stable_partition<KEY, 8>(second, split, queue, true)
-                          : launch_stable_partition<KEY, 4>(second, split, queue, true);
+        error = word == 8 ? launch_stable_partition<KEY, 8>(second, split, &then, true)
+                          : launch_stable_partition<KEY, 4>(second, split, &then, true);
     }
-    return error == cudaSuccess ? launch_stable_buckets<KEY>(second, split, queue) : error;
+    return error == cudaSuccess ? launch_stable_buckets<KEY>(second, split, &then) : error;
 }
 
 #endif
