@@ -6,6 +6,7 @@
 #define UPSWEEP_CUDA_SORT_BUCKETS_CUH
 
 #include "sort_bucket_slow.cuh"
+#include "sort_bucket_words.cuh"
 #include "sort_value_slots.cuh"
 
 #define MERGED_BITS 24 /* of a bucket by a sample: by more of them stable passes are slower than merging */
@@ -76,7 +77,11 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
     const uint32_t nbuckets = list.n<KEY, ITEM>(job);
     for (uint32_t number = blockIdx.x; number < nbuckets; number += gridDim.x) {
         const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, number, job.nsms * SHAPE::CTAS_PER_SM);
-        const bool sorted = found.n == 0 || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+        bool sorted = found.n == 0;
+        if constexpr (sizeof(ITEM) > sizeof(KEY))
+            sorted = sorted || (list.slots && job.value_nbytes == 4 && job.value_unit == 4 &&
+                                sort_bucket_by_words<SHAPE>(job, found, s_memory, s_desk));
+        sorted = sorted || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
         if (!sorted && threadIdx.x == 0) job.cursor[atomicAdd(&job.header->nleft, 1)] = number;
         if (number + gridDim.x >= nbuckets) return;
         __syncthreads(); /* nobody needs the shared memory any more */
