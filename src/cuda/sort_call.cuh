@@ -144,6 +144,7 @@ static void begin_call(struct sort_call *call, const struct cuda_queue *queue, c
     job->histogram_copies = counter_copies(queue, job->n, counters_of<KEY>(job));
     job->may_mend = may_mend<KEY>(queue, args, job);
     job->least_saved = job->has_values && !job->drop_keys ? 2 : 1;
+    job->unordered = !job->has_values && args->hi_bit - args->lo_bit == sizeof(KEY) * 8;
 }
 
 /* ---- the split --------------------------------------------------------------------------------------------------------------- */

@@ -90,6 +90,7 @@ struct sort_job {
     bool in_place;             /* keys or values: the first pass must not write to `out` */
     bool all_in_place;         /* with no live pass there is nothing to move */
     bool may_mend;             /* passes by low digits may be left out (sort_mend.cuh) */
+    bool unordered;            /* the first pass that sorts need not be stable (sort_unordered.cuh) */
     uint32_t most_values;      /* if there are so few, keys alone are counted by value, and not moved; others are sorted by its rank */
 
     const void *values_moved;     /* NULL, or if only_if says ALL_FIT, what the indices of values that are gathered are of */

@@ -23,6 +23,7 @@
 #include "sort_mend.cuh"
 #include "sort_ranked_values.cuh"
 #include "sort_tile.cuh"
+#include "sort_unordered.cuh"
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------------------ */
 
@@ -205,6 +206,12 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
         }
         do_passes<KEY, VALUE_NBYTES, MENDS>(job, s_desk, s_memory, [&] {
             const closed_order<KEY> order(key_order<KEY>(job), s_gaps, closed, s_desk.run.live);
+            if constexpr (sizeof(KEY) >= 4) {
+                const uint32_t pass = s_desk.run.pass;
+                if (job.unordered && s_desk.run.live == 0)
+                    return move_unordered_tile<ROWS>(job, s_desk.tile, {s_desk.run.shift, s_desk.run.mask}, job.header->base[0][pass],
+                                                     job.header->base[1][pass], s_memory, s_sums, order);
+            }
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, order);
         });
     } else {
