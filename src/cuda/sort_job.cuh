@@ -51,7 +51,7 @@ struct bit_gaps {
 /* Device memory at the start of the scratch; zero when the histogram kernel starts, but for the values if keys are not counted by value. */
 struct sort_header {
     struct value_table values;
-    uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then where each digit starts; [1]: the same for odd portions */
+    uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then starts; [1]: starts of odd portions, or cursors */
     uint32_t histograms_done;                       /* CTAs */
     uint32_t nruns[2];                              /* passes that run; and behind these, if keys are to be mended (sort_mend.cuh) */
     uint32_t ticket[2], tiles_done[2];              /* of all of either together, in their order */
