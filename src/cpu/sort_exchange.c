@@ -25,7 +25,7 @@
 
 #include "sort_kernels.h"
 
-enum { WORST_SHARE = 16, PARTS_MAX = 64 };
+enum { WORST_SHARE = 16, PARTS_MAX = 64, SAMPLE = 64 };
 
 /* Dividing by all threads costs some 5 us beside the work: up to so many parts a task, each of so many keys (Zen 4, 2026-11). Of 2^18 to
  * 2^22 uneven keys 16 threads made twice the time of 8 (Xeon, 2026-11): more take part when each has so many keys. */
@@ -255,9 +255,26 @@ static struct part part_of(const struct sorter *s, const struct sort_arrays *fro
     return (struct part){from->keys + begin * s->kernel->item_nbytes, begin, n, 0, greatest, uneven, false};
 }
 
+/* The highest bits are left out if no two images differ in them, which a sample says first: the middle is then that of the others. (Signed
+ * keys around 0 differ in all.) */
+static void narrow_bounds(const struct sorter *s, struct part *p, const struct sort_arrays *from) {
+    const uint64_t end = p->begin + p->n;
+    for (uint64_t step = p->n / SAMPLE + 1;; step = 1) {
+        const uint64_t varying = s->kernel->varying(from, &s->image, p->begin, end, step),
+                       below = varying ? sort_low_bits(sort_bit_top(varying)) : 0;
+        if (below == p->greatest) return;
+        if (step > 1) continue;
+        p->least = s->kernel->image_at(from, &s->image, p->begin) & ~below;
+        p->greatest = p->least | below;
+        return;
+    }
+}
+
 void sort_exchange(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample) {
     const struct sorter own = exchanger(s);
-    sort_part(&own, part_of(s, from, begin, n, by_sample), NULL, 0);
+    struct part all = part_of(s, from, begin, n, by_sample);
+    if (!all.by_sample) narrow_bounds(s, &all, from);
+    sort_part(&own, all, NULL, 0);
 }
 
 void sort_exchange_together(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n, bool by_sample,
