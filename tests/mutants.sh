@@ -34,8 +34,8 @@ run() {
 # can_run FILE: has this machine the instruction set that the file is for? Its intrinsics say which, or its name, if it has none itself.
 can_run() {
     case $(grep -o -m 1 '_mm512_\|_mm256_' "$root/$1" | head -n 1)$1 in
-        _mm512_* | *sort_slots* | *sort_splitters*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
-        _mm256_* | *vector_mask*) grep -q avx2 /proc/cpuinfo ;;
+        _mm512_* | *sort_splitters*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
+        _mm256_* | *vector_mask* | *sort_slots* | *sort_network_* | *sort_merge* | *sort_buckets* | *sort_part* | *sort_few*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
 
@@ -114,26 +114,26 @@ mutant quick sort src/cpu/sort_leaf_tmpl.h 's/(sorted\[j - 1\].key \& (KEY)mask)
 mutant full sort src/cpu/sort_run.c 's/if (sort_bit_top(join_varying(job)) <= top) return true;/return true;/' 'a digit above the guessed one is ignored'
 mutant full sort src/cpu/sort_at_once.c 's/image.flip ^= keys_of\[type\].all/image.flip ^= keys_of[type].all >> 1/' 'descending spares the sign'
 mutant full sort src/cpu/sort_at_once.c 's/define NEGATIVE_FLOAT(ctype) .*/define NEGATIVE_FLOAT(ctype) 0/' 'negative floats sort backwards'
-mutant full sort src/cpu/sort_network_tmpl.h 's/LANES == 32 || n <= 32/LANES == 32 || n <= 33/' 'AVX-512: the last of 33 keys of one byte is not sorted in'
-mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 4);/v = FN(stage)(v, 6, 4);/' 'AVX-512: the network pairs the wrong lanes'
-mutant full sort src/cpu/sort_buckets_tmpl.h 's/if (counts\[i\] <= SORT_NETWORK_KEYS) continue;/if (counts[i] <= SORT_NETWORK_KEYS + 1) continue;/' 'AVX-512: buckets of 17 keys stay in disorder'
-mutant quick sort src/cpu/sort_buckets_tmpl.h 's/spilled += nspilled;/spilled += nspilled \& 1;/' 'AVX-512: spilled keys are sorted into other buckets'
-mutant full sort src/cpu/sort_slots_tmpl.h 's/ || count == UINT8_MAX) return false;/) return false;/' 'AVX-512: a bucket of 256 keys counts as an empty one'
-mutant quick sort src/cpu/sort_merge_tmpl.h 's/apart < end; i +=/apart + 1 < end; i +=/' 'AVX-512: the last register of a long merge is left out'
-mutant full sort src/cpu/sort_merge_tmpl.h 's/for (uint32_t r = run; r < end; r++)/for (uint32_t r = run; r + 1 < end; r++)/' 'AVX-512: the last register of a merge is not compared'
+mutant full sort src/cpu/sort_network_tmpl.h 's/LANES == 16 || n <= 16/LANES == 16 || n <= 17/' 'vectors: the last of 17 keys of one byte is not sorted in'
+mutant full sort src/cpu/sort_network_tmpl.h 's/v = FN(stage)(v, 7, 4);/v = FN(stage)(v, 6, 4);/' 'vectors: the network pairs the wrong lanes'
+mutant full sort src/cpu/sort_buckets_tmpl.h 's/if (counts\[i\] <= SORT_NETWORK_KEYS) continue;/if (counts[i] <= SORT_NETWORK_KEYS + 1) continue;/' 'vectors: buckets of 17 keys stay in disorder'
+mutant quick sort src/cpu/sort_buckets_tmpl.h 's/spilled += nspilled;/spilled += nspilled \& 1;/' 'vectors: spilled keys are sorted into other buckets'
+mutant full sort src/cpu/sort_slots_tmpl.h 's/ || count == UINT8_MAX) return false;/) return false;/' 'vectors: a bucket of 256 keys counts as an empty one'
+mutant quick sort src/cpu/sort_merge_tmpl.h 's/apart < end; i +=/apart + 1 < end; i +=/' 'vectors: the last register of a long merge is left out'
+mutant full sort src/cpu/sort_merge_tmpl.h 's/for (uint32_t r = run; r < end; r++)/for (uint32_t r = run; r + 1 < end; r++)/' 'vectors: the last register of a merge is not compared'
 mutant full sort src/cpu/sort_pairs_tmpl.h 's/narrow = shift < 32 ? sort_pairs_most(shift + 32) : 0/narrow = longest/' 'AVX-512: tags of 32 bits lose bits in which pairs differ'
 mutant quick sort src/cpu/sort_pairs_tmpl.h 's/length, _mm512_set1_epi32(SORT_NETWORK_KEYS))/length, _mm512_set1_epi32(SORT_NETWORK_KEYS + 1))/' 'AVX-512: buckets of 17 pairs stay in disorder'
 mutant full sort src/cpu/sort_line_tmpl.h 's/any |= (KEY)(x != x);/any |= (KEY)(x < x);/' 'NaNs that the sample missed are spread by value'
 mutant full sort src/cpu/sort_exchange.c 's/if (p.n == 1 || p.least/if (p.n <= 2 || p.least/' 'exchange: parts of two keys stay as they are'
-mutant full sort src/cpu/sort_exchange.c 's/halves.out.keys = to;/;/' 'AVX-512: a part that does not fit slots is sorted elsewhere'
+mutant full sort src/cpu/sort_exchange.c 's/halves.out.keys = to;/;/' 'vectors: a part that does not fit slots is sorted elsewhere'
 mutant full sort src/cpu/sort_exchange.c 's/when_negative : 0), 0};/when_negative \& 1 : 0), 0};/' 'exchange: negative floats are divided the wrong way round'
 mutant quick sort src/cpu/sort_exchange.c 's/const uint64_t until = high ? min_u64(end, t->nlow) : middle;/const uint64_t until = high ? min_u64(end, t->nlow) : middle - (middle > start);/' 'exchange by threads: a misplaced key stays'
-mutant full sort src/cpu/sort_part_tmpl.h 's/left < LANES ? left : LANES, image/left < LANES ? left - (left == 1) : LANES, image/' 'AVX-512: exchange loses a key of the rest'
-mutant full sort src/cpu/sort_part_tmpl.h 's/n - nrest + i), here, image/n - nrest + i), here - (here == 1), image/' 'AVX-512: exchange from the input loses a key of the rest'
-mutant full sort src/cpu/sort_part_tmpl.h 's/= low - to <= FN(turn);/= low - to <= 2 * FN(turn);/' 'AVX-512: exchange writes where it has yet to read'
-mutant quick sort src/cpu/sort_few_tmpl.h 's/if (i == SORT_FEW_VALUES) return false;/if (i == SORT_FEW_VALUES) return true;/' 'AVX-512: keys of a value too many are lost'
-mutant full sort src/cpu/sort_few_tmpl.h 's/return at == n || FN(count_turn)/return true || FN(count_turn)/' 'AVX-512: the last keys of few values are not counted'
-mutant full sort src/cpu/sort_few_tmpl.h 's/(end + nequal, n - nequal, /(end + nequal, (n - nequal) \& ~1u, /' 'AVX-512: the last of equal keys is not written'
+mutant full sort src/cpu/sort_part_tmpl.h 's/left < LANES ? left : LANES, image/left < LANES ? left - (left == 1) : LANES, image/' 'vectors: exchange loses a key of the rest'
+mutant full sort src/cpu/sort_part_tmpl.h 's/here, 0), here, image/here, 0), here - (here == 1), image/' 'vectors: exchange from the input loses a key of the rest'
+mutant full sort src/cpu/sort_part_tmpl.h 's/= low - to <= FN(turn);/= low - to <= 2 * FN(turn);/' 'vectors: exchange writes where it has yet to read'
+mutant quick sort src/cpu/sort_few_tmpl.h 's/if (i == SORT_FEW_VALUES) return false;/if (i == SORT_FEW_VALUES) return true;/' 'vectors: keys of a value too many are lost'
+mutant full sort src/cpu/sort_few_tmpl.h 's/return at == n || FN(count_turn)/return true || FN(count_turn)/' 'vectors: the last keys of few values are not counted'
+mutant full sort src/cpu/sort_few_tmpl.h 's/(end + nequal, n - nequal, /(end + nequal, (n - nequal) \& ~1u, /' 'vectors: the last of equal keys is not written'
 mutant quick sort src/cpu/sort_heavy_tmpl.h 's/end -= nrest - nbelow;/end -= nrest - nbelow + (nbelow == 0);/' 'AVX-512: the last keys below the least heavy one lie a place too low'
 mutant full sort src/cpu/sort_heavy_tmpl.h 's/const MASK rest = (MASK)(lanes \& ~any\[r\]);/const MASK rest = (MASK)~any[r];/' 'AVX-512: what is behind the last key is taken for a key that is not heavy'
 mutant quick sort src/cpu/sort_two_bytes.c 's/    counts->low\[key\] = 1;/    counts->low[key] = 0;/' 'AVX-512: a counter that overflows loses a key'
@@ -144,9 +144,13 @@ mutant full sort src/cpu/sort_splitters_tmpl.h 's/+ FN(row) - 1\]/+ FN(row) - 2]
 mutant full sort src/cpu/sort_tmpl.h 's/stays \&\& !alike ?/stays \&\& alike ?/' 'equal keys change places with their values'
 mutant full sort src/cpu/sort_tmpl.h 's/i = until;/i = until + 1;/' 'falling keys: a tie at the end of a stretch is overlooked'
 mutant full sort src/cpu/sort_kernels.h 's/return a->keys != b->keys \&\& (a->values == NULL || a->values != b->values);/return a->keys != b->keys || a->values == NULL;/' 'one digit overwrites what is yet to be read'
-mutant full sort src/cpu/sort_network_tmpl.h 's/_mm512_shrdi_epi32(x, y, 16)/_mm512_shrdi_epi32(x, x, 16)/' 'AVX-512: keys of two bytes are lost where they are merged'
-mutant full sort src/cpu/sort_network_tmpl.h 's/_mm512_shrdi_epi16(x, y, 8);/_mm512_shrdi_epi16(x, x, 8);/' 'AVX-512: keys of one byte are lost where they are merged'
+mutant full sort src/cpu/sort_network.c 's/_mm512_shrdi_epi32(x, y, 16)/_mm512_shrdi_epi32(x, x, 16)/' 'AVX-512: keys of two bytes are lost where they are merged'
+mutant full sort src/cpu/sort_network.c 's/_mm512_shrdi_epi16(x, y, 8);/_mm512_shrdi_epi16(x, x, 8);/' 'AVX-512: keys of one byte are lost where they are merged'
 mutant full sort src/cpu/sort_network.c 's/n - first < 64 ? n - first : 64/n - first/' 'AVX-512: keys of one byte, of which more than 255 follow, are not there'
+mutant quick sort src/cpu/sort_network_tmpl.h 's/\*b = exchange_bytes(upper_from(\*b, low, half), half);/*b = exchange_bytes(*b, half);/' 'AVX2: the lower half of a merge is lost'
+mutant full sort src/cpu/sort_network_avx2.c 's/0x0706030201000504/0x0706030205040100/' 'AVX2: of four keys, the first goes for the third'
+mutant full sort src/cpu/sort_network_avx2.c 's/_mm256_srli_epi16(x, 8), y, 1)/_mm256_srli_epi16(x, 8), x, 1)/' 'AVX2: keys of one byte are lost where they are merged'
+mutant full sort src/cpu/sort_exchange.c 's/p->greatest = p->least | below;/p->greatest = p->least | below >> 1;/' 'exchange: keys above the middle of their range have no place'
 mutant full sort src/cpu/sort_count.c 's/if (begin >= end) return;/if (begin >= end--) return;/' 'counting sort leaves a gap'
 mutant full sort src/cpu/sort_count.c 's/i = COPIES; i < count;/i = COPIES; i + 1 < count;/' 'counting sort leaves a gap where there is one key more than is always written'
 mutant full sort src/cpu/sort_count.c 's/starts\[block + 1\] + COPIES <= end/starts[block + 1] <= end/' 'counting sort writes behind the output'
@@ -166,8 +170,8 @@ mutant full sort src/cpu/sort_tags.h 's/make_tie_tags(t, sorted, low, top);/make
 mutant full sort src/cpu/sort_tags.h 's/lanes_of(t, t->image_nbytes, t->n - 1, r)/lanes_of(t, t->image_nbytes, t->n - 2, r)/' 'AVX-512: keys seem in order whatever the last is'
 mutant full sort src/cpu/sort_tags.h 's/_mm512_cmpgt_epu32_mask(v, next))/_mm512_cmpge_epu32_mask(v, next))/' 'AVX-512: equal ones of keys that fall are turned round'
 mutant full sort src/cpu/sort_tags.h 's/if (falls != (there \& all)) return SORT_MIXED;/if (falls != 0 \&\& falls != there) return SORT_MIXED;/' 'AVX-512: keys seem in order if each register is'
-mutant full sort src/cpu/sort_network_tmpl.h 's/if (n <= 4) return v;/if (n <= 5) return v;/' 'AVX-512: five keys are sorted as four'
-mutant full sort src/cpu/sort_network_tmpl.h 's/v\[r\] = SELECT(SPLAT(-1), FN(lanes_of)(n, r), FN(convert)(v\[r\], image));/v[r] = FN(convert)(v[r], image);/' 'AVX-512: what is behind a few keys is sorted among them'
+mutant full sort src/cpu/sort_network_tmpl.h 's/LANES == 4 || n <= 4/LANES == 4 || n <= 5/' 'vectors: five keys are sorted as four'
+mutant full sort src/cpu/sort_network_tmpl.h 's/v\[r\] = SELECT(SPLAT(-1), FN(lanes_of)(n, r), FN(convert)(v\[r\], image));/v[r] = FN(convert)(v[r], image);/' 'vectors: what is behind a few keys is sorted among them'
 
 # ---- arguments and contexts ----
 mutant quick errors src/check.h 's/a_end <= b_start || b_end <= a_start/a_end <= b_start || b_start <= a_start/' 'overlap from one side passes'

@@ -18,14 +18,14 @@
  * the highest bit that differs before each split: prefixes that all keys share cost nothing. What is already in order, or in the opposite
  * one, is found by a look at its first keys, and copied.
  *
- * With AVX-512, keys alone go by halves (sort_exchange.c) if they fit the caches, and then in slots (sort_slots_tmpl.h); up to 8 KiB of
- * them at once, by networks (sort_at_once.c, sort_network.c). So go, by halves only, keys that a sample shows to be skewed or to repeat
- * (sort_sample.c), and any keys alone if the caller would rather save memory; a handful of different ones are counted (sort_few_tmpl.h),
- * and so are those that are there very often (sort_heavy.c). Keys of one and two bytes have ways of their own (sort_narrow.h), and so has a
- * handful of pairs (sort_tags.h), or of keys in plain C (sort_ranks.c). Values of 4 and 8 bytes move with their keys; others stay, an index
- * moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering
- * radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al., In-place parallel super scalar samplesort, 2017
- * (blocks instead of counts).
+ * With AVX2 or AVX-512, keys alone go by halves (sort_exchange.c) if they fit the caches, and then in slots (sort_slots_tmpl.h); up to 8
+ * KiB of them at once, by networks (sort_at_once.c, sort_network.c). So go, by halves only, keys that a sample shows to be skewed or to
+ * repeat (sort_sample.c), and any keys alone if the caller would rather save memory; a handful of different ones are counted
+ * (sort_few_tmpl.h), and so are, with AVX-512, those that are there very often (sort_heavy.c). Keys of one and two bytes have ways of their
+ * own (sort_narrow.h), and so has a handful of pairs (sort_tags.h), or of keys in plain C (sort_ranks.c). Values of 4 and 8 bytes move with
+ * their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP 3, 5.2.5;
+ * McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al., In-place
+ * parallel super scalar samplesort, 2017 (blocks instead of counts).
  */
 #include <string.h>
 
@@ -88,7 +88,9 @@ static struct scratch_plan plan_scratch(upsweep_context *ctx, uint64_t n, size_t
     struct scratch_plan plan = {.ntasks = 1};
     const size_t moved_nbytes = moves_with_key(value_nbytes) ? value_nbytes : index_nbytes(n);
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
-    const bool networks = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL;
+    const enum cpu_isa isa = cpu_impl(ctx)->isa;
+    const bool networks =
+        moved_nbytes == 0 ? sort_vector_of(isa, key_nbytes) != NULL : sort_pair_buckets_of(isa, key_nbytes, moved_nbytes) != NULL;
     const uint32_t ntasks = tasks_for(ctx, n);
     const uint32_t area_nbytes = moved_nbytes == 0 ? SORT_NETWORK_AREA_NBYTES : SORT_PAIRS_AREA_NBYTES;
     uint64_t network_items = networks ? area_nbytes / kernel->item_nbytes : 0;
@@ -207,12 +209,12 @@ static uint64_t most_without_splitters(const struct scratch_plan *plan, const st
     return spread == SORT_EVEN ? UINT64_MAX : spread == SORT_SKEWED ? kernel->leaf_items : min_u64(plan->leaf_items, large);
 }
 
-static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes,
+                          bool vectors) {
     const bool argsort = args->keys_out == NULL, gathers = !moves_with_key(args->value_nbytes);
     const struct scratch_plan plan = plan_scratch(ctx, args->n, key_nbytes, args->value_nbytes, argsort);
     unsigned char *scratch = ctx->scratch;
     const size_t moved_nbytes = gathers ? index_nbytes(args->n) : args->value_nbytes;
-    const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && moved_nbytes == 0;
     const struct sort_kernel *kernel = sort_kernel_of(cpu_impl(ctx)->isa, key_nbytes, moved_nbytes);
     sort_pair_buckets *const pair_buckets = pair_buckets_for(ctx, args, key_nbytes, moved_nbytes);
     const struct sorter sampler = sampler_for(ctx, image, key_nbytes);
@@ -222,7 +224,7 @@ static void sort_by_radix(upsweep_context *ctx, const struct sort_args *args, co
     const struct sorter s = {
         .ctx = ctx,
         .kernel = kernel,
-        .vector = whole_keys ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL,
+        .vector = vectors ? sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) : NULL,
         .pair_buckets = pair_buckets,
         .image = *image,
         .in = {(unsigned char *)args->keys_in, gathers ? NULL : (unsigned char *)args->values_in},
@@ -326,6 +328,23 @@ static bool sort_narrow_if_in_order(upsweep_context *ctx, const struct sort_args
     return sort_if_in_order(&s, args->n, args->lo_bit, args->hi_bit);
 }
 
+/* Of keys alone and whole that fit a leaf: do they differ in so few bits that two digits are quicker than what vectors do? With AVX2 these
+ * take a quarter to four fifths of the time, but more if there may be so few values that halves end soon; with AVX-512 more. (Zen 3, Zen 5,
+ * 2026-11.) */
+static bool goes_by_two_digits(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+    enum { SAMPLE = 64, FEW_LEAST = 1 << 13 };
+    const struct sort_kernel *kernel = sort_kernel_of(isa, key_nbytes, 0);
+    const struct sort_arrays in = {(unsigned char *)args->keys_in, NULL};
+    const uint32_t least = key_nbytes == 4 && args->n > FEW_LEAST ? SORT_SPLIT_BEST_BITS + 1 : 1;
+    if (isa >= CPU_AVX512 || args->n > kernel->leaf_items || args->low_memory) return false;
+    for (uint64_t step = args->n / SAMPLE + 1;; step = 1) {
+        const uint64_t varying = kernel->varying(&in, image, 0, args->n, step);
+        const uint32_t nbits = varying == 0 ? 0 : sort_bit_top(varying) - sort_bit_low(varying);
+        if (nbits < least || nbits > sort_leaf_bits(args->n)) return false;
+        if (step == 1) return true;
+    }
+}
+
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
@@ -333,16 +352,16 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const bool whole_keys = args->lo_bit == 0 && args->hi_bit == 8 * key_nbytes && args->value_nbytes == 0;
     if (args->value_nbytes != 0 && cpu_sort_values_at_once(ctx, args, key_nbytes)) return UPSWEEP_OK;
     if (whole_keys && sort_at_once(isa, args->keys_out, args->keys_in, args->n, &image, key_nbytes)) return UPSWEEP_OK;
-    const bool halves = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && goes_by_halves(ctx, args->n, key_nbytes);
+    const bool vectors = whole_keys && sort_vector_of(isa, key_nbytes) != NULL && !goes_by_two_digits(isa, args, &image, key_nbytes);
     if (sort_needs_no_scratch(args->n, args->value_nbytes))
         sort_by_insertion(isa, args->keys_out, args->keys_in, (uint32_t)args->n, &image, key_nbytes, args->lo_bit, args->hi_bit);
     else if (whole_keys && key_nbytes == sizeof(uint16_t) && sort_two_bytes_most(isa) > 0) {
         if (!sort_narrow_if_in_order(ctx, args, &image)) sort_narrow_keys(ctx, args, &image, true);
     } else if (whole_keys && sort_by_counting_pays(args->n, key_nbytes))
         sort_by_counting(ctx, args, &image, key_nbytes);
-    else if (args->low_memory || halves)
+    else if (args->low_memory || (vectors && goes_by_halves(ctx, args->n, key_nbytes)))
         sort_by_exchange(ctx, args, &image, key_nbytes);
     else
-        sort_by_radix(ctx, args, &image, key_nbytes);
+        sort_by_radix(ctx, args, &image, key_nbytes, vectors);
     return UPSWEEP_OK;
 }

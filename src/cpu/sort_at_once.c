@@ -1,11 +1,11 @@
 /* sort_at_once.c: keys alone that are so few that they are sorted without scratch, and without a plan: by networks (sort_network.c), up to
- * 8 KiB of them, or without AVX-512 by ranks (sort_ranks.c) or insertion. If six of them show that some are there very often, these are
+ * 8 KiB of them, or without vector code by ranks (sort_ranks.c) or insertion. If six of them show that some are there very often, these are
  * counted (sort_few_tmpl.h, sort_heavy.c). */
 #include "sort_narrow.h"
 
-/* Keys of one byte are counted more quickly if there are more than so many; fewer bytes of wide keys, and fewer narrow keys, are sorted as
- * quickly as the heavy ones are found and taken out. (Zen 4, 2026-11.) */
-enum { NETWORK_KEYS = 4096, HEAVY_LEAST_NBYTES = 2048, HEAVY_LEAST_NARROW = 512 };
+/* Keys of one byte are counted more quickly if there are more than so many, with AVX2 than so many bytes; fewer bytes of wide keys, and
+ * fewer narrow keys, are sorted as quickly as the heavy ones are found and taken out. (Zen 4, Zen 3, 2026-11.) */
+enum { NETWORK_KEYS = 4096, NETWORK_BYTES_AVX2 = 3072, HEAVY_LEAST_NBYTES = 2048, HEAVY_LEAST_NARROW = 512 };
 
 /* By type: which bits make an image of a key, and all bits of one. */
 #define ALL_OF(ctype)                    (UINT64_MAX >> (64 - 8 * sizeof(ctype)))
@@ -49,9 +49,15 @@ static bool sort_repeating(enum cpu_isa isa, void *out, const void *in, uint64_t
     return true;
 }
 
+/* The most keys for a group. */
+static uint64_t network_keys(enum cpu_isa isa, size_t key_nbytes) {
+    const uint64_t most = key_nbytes == 1 && isa < CPU_AVX512 ? NETWORK_BYTES_AVX2 : NETWORK_KEYS;
+    return min_u64(SORT_GROUP_NBYTES / key_nbytes, most);
+}
+
 bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes) {
     sort_group *const group = sort_group_of(isa, key_nbytes);
-    if (group != NULL && n <= min_u64(SORT_GROUP_NBYTES / key_nbytes, NETWORK_KEYS)) {
+    if (group != NULL && n <= network_keys(isa, key_nbytes)) {
         if (n <= SORT_REGISTERS_NBYTES / sizeof(uint64_t) || !sort_repeating(isa, out, in, n, image, key_nbytes))
             group(out, in, (uint32_t)n, image);
         return true;

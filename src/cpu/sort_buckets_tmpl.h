@@ -2,23 +2,23 @@
  * sort_network_tmpl.h. Each is in a slot of 16 places (sort_slots_tmpl.h); those with spilled keys are sorted as groups. */
 
 /* Writes rows of 16 keys to where their buckets begin, in turn: what is too much of one is overwritten by the next. */
-TARGET static inline void FN(store_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
+TARGET static inline void FN(store_rows)(KEY *to, const uint32_t *bounds, const VEC rows[16], const struct sort_image *image) {
     UNROLL for (uint32_t i = 0; i < 16; i++)
-        _mm512_storeu_si512(to + bounds[i / FN(nregisters)] + i % FN(nregisters) * LANES, FN(unconvert)(rows[i], image));
+        STORE_ALL(to + bounds[i / FN(nregisters)] + i % FN(nregisters) * LANES, FN(unconvert)(rows[i], image));
 }
 
 /* The same without a key too much, for the end of the array. (An empty store there may touch a page that is not ours, which costs an AMD
  * processor some hundred cycles.) */
-TARGET static void FN(store_last_rows)(KEY *to, const uint32_t *bounds, const __m512i rows[16], const struct sort_image *image) {
+TARGET static void FN(store_last_rows)(KEY *to, const uint32_t *bounds, const VEC rows[16], const struct sort_image *image) {
     for (uint32_t i = 0; i < 16; i++) {
         const uint32_t d = i / FN(nregisters), r = i % FN(nregisters), length = bounds[d + 1] - bounds[d];
-        if (length > r * LANES) FN(store)(to + bounds[d], length, r, rows[i], image);
+        if (length > r * LANES) FN(store)(to + bounds[d], length, r, FN(unconvert)(rows[i], image));
     }
 }
 
-/* Sorts the first 16 keys of LANES buckets, the i-th of which has row i, or two rows, and writes them; to [n]. */
-TARGET ALWAYS_INLINE void FN(sort_rows)(KEY *to, uint32_t n, const uint32_t *bounds, __m512i rows[16], const struct sort_image *image) {
-    __m512i columns[16];
+/* Sorts the first 16 keys of LANES buckets, the i-th of which has row i, or as many rows as it takes, and writes them; to [n]. */
+TARGET ALWAYS_INLINE void FN(sort_rows)(KEY *to, uint32_t n, const uint32_t *bounds, VEC rows[16], const struct sort_image *image) {
+    VEC columns[16];
     FN(columns)(columns, rows);
     FN(sort_columns)(columns);
     FN(rows)(rows, columns);
@@ -47,16 +47,15 @@ TARGET ALWAYS_INLINE void FN(sort_slots_as)(KEY *to, uint32_t n, const KEY *plac
                                             const KEY *spilled, const struct sort_image *image) {
     uint32_t begin = 0;
     for (uint32_t b = 0; b < nbuckets; b += LANES, places += LANES * SORT_NETWORK_KEYS) {
-        const __m512i length = LOAD_U8(counts + b);
+        const VEC length = LOAD_U8(counts + b);
         if (LESS(SPLAT(0), length) == 0) continue; /* its page may never have been written: empty loads from there take long, too */
-        __m512i rows[16];
+        VEC rows[16];
         KEY lengths[LANES];
         uint32_t bounds[LANES + 1];
-        _mm512_storeu_si512(lengths, length);
+        STORE_ALL(lengths, length);
         UNROLL for (uint32_t i = 0; i < 16; i++) {
             const uint32_t d = i / FN(nregisters), r = i % FN(nregisters);
-            const MASK lanes = LESS(LANE_NUMBERS, SPLAT(lengths[d] - r * LANES));
-            rows[i] = LOAD(SPLAT(-1), lanes, places + i * LANES);
+            rows[i] = OF_IMAGES(LOAD(SPLAT(-1), LANES_BELOW(lengths[d], r * LANES), places + i * LANES));
         }
         const bool any_long = LESS(SPLAT(SORT_NETWORK_KEYS), length) != 0;
         bounds[0] = begin;
@@ -68,9 +67,9 @@ TARGET ALWAYS_INLINE void FN(sort_slots_as)(KEY *to, uint32_t n, const KEY *plac
 
 TARGET static void FN(sort_slots)(void *to, uint32_t n, const void *places, const uint8_t *counts, uint32_t nbuckets, const void *spilled,
                                   const struct sort_image *image) {
-    const struct sort_image no_float = {image->flip, 0};
+    const struct sort_image own = FN(own_image)(image), no_float = {own.flip, 0};
     if (image->when_negative == 0)
         FN(sort_slots_as)(to, n, places, counts, nbuckets, spilled, &no_float);
     else
-        FN(sort_slots_as)(to, n, places, counts, nbuckets, spilled, image);
+        FN(sort_slots_as)(to, n, places, counts, nbuckets, spilled, &own);
 }

@@ -10,13 +10,13 @@
 
 struct FN(few) {
     KEY values[SORT_FEW_VALUES];
-    __m512i others[SORT_FEW_VALUES]; /* a sum in each lane: keys that equal none of values[0] ... values[i] */
+    VEC others[SORT_FEW_VALUES]; /* a sum in each lane: keys that equal none of values[0] ... values[i] */
     uint32_t nvalues;
 };
 
 /* A key of four vectors in the lanes of `left`, of which there are some. */
-TARGET ALWAYS_INLINE KEY FN(first_of)(const KEY *keys, const MASK left[4]) {
-    const uint64_t low = left[0] | (uint64_t)left[1] << LANES, high = left[2] | (uint64_t)left[3] << LANES;
+TARGET ALWAYS_INLINE KEY FN(first_of)(const KEY *keys, const LANE_MASK left[4]) {
+    const uint64_t low = BITS(left[0]) | (uint64_t)BITS(left[1]) << LANES, high = BITS(left[2]) | (uint64_t)BITS(left[3]) << LANES;
     KEY key;
     memcpy(&key, keys + __builtin_ctzll(low | high << 2 * LANES), sizeof key); /* it may be a float */
     return key;
@@ -24,11 +24,11 @@ TARGET ALWAYS_INLINE KEY FN(first_of)(const KEY *keys, const MASK left[4]) {
 
 /* The first n keys of four vectors. False if there are too many values. */
 TARGET ALWAYS_INLINE bool FN(count_turn)(struct FN(few) * few, const KEY *keys, uint32_t n) {
-    __m512i v[4];
-    MASK left[4];
+    VEC v[4];
+    LANE_MASK left[4];
     UNROLL for (uint32_t r = 0; r < 4; r++) {
-        left[r] = n == 4 * LANES ? (MASK)-1 : FN(lanes_of)(n, r);
-        v[r] = LOAD(SPLAT(0), left[r], keys + r * LANES);
+        left[r] = n == 4 * LANES ? ALL_LANES : FN(lanes_of)(n, r);
+        v[r] = FN(load)(SPLAT(0), keys, n, r);
     }
     for (uint32_t i = 0;; i++) {
         if (i == few->nvalues) {
@@ -37,10 +37,9 @@ TARGET ALWAYS_INLINE bool FN(count_turn)(struct FN(few) * few, const KEY *keys, 
             few->others[i] = SPLAT(0);
             few->nvalues++;
         }
-        const __m512i value = SPLAT(few->values[i]);
-        MASK any = 0;
-        UNROLL for (uint32_t r = 0; r < 4; r++) any |= left[r] = UNEQUAL(left[r], v[r], value);
-        if (any == 0) return true;
+        const VEC value = SPLAT(few->values[i]);
+        UNROLL for (uint32_t r = 0; r < 4; r++) left[r] = UNEQUAL(left[r], v[r], value);
+        if (NO_LANES(EITHER(EITHER(left[0], left[1]), EITHER(left[2], left[3])))) return true;
         UNROLL for (uint32_t r = 0; r < 4; r++) few->others[i] = ADD_ONE(few->others[i], left[r]);
     }
 }
@@ -52,11 +51,11 @@ enum { FN(few_turn) = 4 * LANES };
 TARGET static uint64_t FN(copy_equal)(KEY *to, const KEY *keys, KEY first, uint64_t n) {
     uint64_t at = 0, again = (uintptr_t)to % SORT_LINE_NBYTES / sizeof(KEY);
     for (; at + FN(few_turn) <= n; at += FN(few_turn) - again, again = 0) {
-        MASK any = 0;
-        UNROLL for (uint32_t r = 0; r < 4; r++) any |= UNEQUAL((MASK)-1, _mm512_loadu_si512(keys + at + r * LANES), SPLAT(first));
-        if (any != 0) break;
+        LANE_MASK others[4];
+        UNROLL for (uint32_t r = 0; r < 4; r++) others[r] = UNEQUAL(ALL_LANES, LOAD_ALL(keys + at + r * LANES), SPLAT(first));
+        if (!NO_LANES(EITHER(EITHER(others[0], others[1]), EITHER(others[2], others[3])))) break;
         if (to == keys) continue;
-        UNROLL for (uint32_t r = 0; r < 4; r++) _mm512_storeu_si512(to + at + r * LANES, SPLAT(first));
+        UNROLL for (uint32_t r = 0; r < 4; r++) STORE_ALL(to + at + r * LANES, SPLAT(first));
     }
     return at;
 }
@@ -71,7 +70,7 @@ TARGET static bool FN(count_few)(struct FN(few) * few, const KEY *keys, uint64_t
     return at == n || FN(count_turn)(few, keys + at, (uint32_t)(n - at));
 }
 
-static uint64_t FN(sum_of)(const __m512i *v) {
+static uint64_t FN(sum_of)(const VEC *v) {
     KEY lanes[LANES];
     memcpy(lanes, v, sizeof lanes);
     uint64_t sum = 0;
@@ -81,8 +80,8 @@ static uint64_t FN(sum_of)(const __m512i *v) {
 
 TARGET static void FN(fill)(KEY *to, uint64_t n, KEY value) {
     uint64_t i = 0;
-    for (; i + LANES <= n; i += LANES) _mm512_storeu_si512(to + i, SPLAT(value));
-    if (i < n) STORE(to + i, FN(lanes_of)((uint32_t)(n - i), 0), SPLAT(value));
+    for (; i + LANES <= n; i += LANES) STORE_ALL(to + i, SPLAT(value));
+    if (i < n) FN(store)(to + i, (uint32_t)(n - i), 0, SPLAT(value));
 }
 
 static KEY FN(image_of)(KEY raw, const struct sort_image *image) {

@@ -42,7 +42,8 @@
 #define SORT_SLOTS_AHEAD 16u
 /* A leaf of items with values that are spread, from this size on, likewise: a quarter of its time. */
 #define SORT_SPREAD_AHEAD_NBYTES (128u << 10)
-/* What 16 registers hold; what is sorted at once, in pieces of that size that are merged. (Zen 5, 2026-11.) */
+/* What 16 registers hold with AVX-512, with AVX2 half as much; what is sorted at once, in pieces of what they hold, which are merged. (Zen
+ * 5, 2026-11.) */
 #define SORT_REGISTERS_NBYTES 1024u
 #define SORT_GROUP_NBYTES     8192u
 /* Fewer pairs go by digits. (Zen 5, 2026-11; so are the next ones.) */
@@ -397,5 +398,12 @@ static inline uint64_t sort_low_bits(uint32_t nbits) { return nbits >= 64 ? UINT
 /* Bits from the lowest to the highest set one are [sort_bit_low, sort_bit_top); x is not 0. */
 static inline uint32_t sort_bit_low(uint64_t x) { return (uint32_t)__builtin_ctzll(x); }
 static inline uint32_t sort_bit_top(uint64_t x) { return 64u - (uint32_t)__builtin_clzll(x); }
+
+/* How many bits two digits of a leaf take: all that differ if they can, at a table's price; else log2(n) + 6 below the common prefix: of
+ * random keys, one in 64 then still agrees with another. */
+static inline uint32_t sort_leaf_bits(uint64_t n) {
+    const uint32_t log2_n = sort_bit_top((n - 1) | 1);
+    return log2_n > SORT_LEAF_BITS ? 2 * SORT_LEAF_BITS : log2_n + 6;
+}
 
 #endif

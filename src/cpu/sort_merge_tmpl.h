@@ -10,17 +10,16 @@
 
 enum { FN(block) = 16 * LANES }; /* keys */
 
-TARGET static inline __m512i FN(at)(const KEY *room, uint32_t r) { return _mm512_load_si512(room + r * LANES); }
-TARGET static inline void FN(put_at)(KEY *room, uint32_t r, __m512i v) { _mm512_store_si512(room + r * LANES, v); }
+TARGET static inline VEC FN(at)(const KEY *room, uint32_t r) { return LOAD_ALL(room + r * LANES); }
+TARGET static inline void FN(put_at)(KEY *room, uint32_t r, VEC v) { STORE_ALL(room + r * LANES, v); }
 
 /* The first stage for two runs of `run` registers, of which the first `end` have keys. */
 TARGET ALWAYS_INLINE void FN(order_opposite)(KEY *room, uint32_t run, uint32_t end) {
-    const __m512i opposite = _mm512_xor_si512(LANE_NUMBERS, SPLAT(LANES - 1));
     for (uint32_t r = run; r < end; r++) {
         const uint32_t s = 2 * run - 1 - r;
-        const __m512i a = FN(at)(room, s), b = PERMUTE(opposite, FN(at)(room, r));
+        const VEC a = FN(at)(room, s), b = EXCHANGE(FN(at)(room, r), LANES - 1);
         FN(put_at)(room, s, MIN(a, b));
-        FN(put_at)(room, r, PERMUTE(opposite, MAX(a, b)));
+        FN(put_at)(room, r, EXCHANGE(MAX(a, b), LANES - 1));
     }
 }
 
@@ -28,7 +27,7 @@ TARGET ALWAYS_INLINE void FN(order_opposite)(KEY *room, uint32_t run, uint32_t e
 TARGET ALWAYS_INLINE void FN(order_blocks)(KEY *room, uint32_t run, uint32_t end) {
     for (uint32_t apart = run / 2; apart >= 16; apart /= 2) {
         for (uint32_t i = 0; i + apart < end; i += i % apart == apart - 1 ? apart + 1 : 1) {
-            const __m512i a = FN(at)(room, i), b = FN(at)(room, i + apart);
+            const VEC a = FN(at)(room, i), b = FN(at)(room, i + apart);
             FN(put_at)(room, i, MIN(a, b));
             FN(put_at)(room, i + apart, MAX(a, b));
         }
@@ -36,10 +35,10 @@ TARGET ALWAYS_INLINE void FN(order_blocks)(KEY *room, uint32_t run, uint32_t end
 }
 
 /* The other stages, within a block. */
-TARGET ALWAYS_INLINE void FN(order_block)(__m512i v[16], const KEY *room) {
+TARGET ALWAYS_INLINE void FN(order_block)(VEC v[16], const KEY *room) {
     UNROLL for (uint32_t r = 0; r < 16; r++) v[r] = FN(at)(room, r);
     UNROLL for (uint32_t apart = 8; apart > 0; apart /= 2) FN(order_apart)(v, 8, apart);
-    UNROLL for (uint32_t r = 0; r < 16; r += 2) FN(order_lanes)(&v[r], &v[r + 1], 32, ORDERED);
+    UNROLL for (uint32_t r = 0; r < 16; r += 2) FN(order_lanes)(&v[r], &v[r + 1], 2 * LANES);
 }
 
 /* Merges two runs in place. */
@@ -47,7 +46,7 @@ TARGET static void FN(merge)(KEY *room, uint32_t run, uint32_t end) {
     FN(order_opposite)(room, run, end);
     FN(order_blocks)(room, run, end);
     for (uint32_t first = 0; first < end; first += 16) {
-        __m512i v[16];
+        VEC v[16];
         FN(order_block)(v, room + first * LANES);
         UNROLL for (uint32_t r = 0; r < 16; r++) FN(put_at)(room, first + r, v[r]);
     }
@@ -58,7 +57,7 @@ TARGET static void FN(merge_out)(KEY *to, uint32_t n, KEY *room, uint32_t run, u
     FN(order_opposite)(room, run, end);
     FN(order_blocks)(room, run, end);
     for (uint32_t first = 0; first < end; first += 16) {
-        __m512i v[16];
+        VEC v[16];
         FN(order_block)(v, room + first * LANES);
         FN(store_out)(to, n, first, v, image, 16);
     }
@@ -66,7 +65,7 @@ TARGET static void FN(merge_out)(KEY *to, uint32_t n, KEY *room, uint32_t run, u
 
 /* n keys, at most a block, and behind them the greatest there is. */
 TARGET static void FN(sort_block)(KEY *room, const KEY *from, uint32_t n, const struct sort_image *image, bool are_images) {
-    __m512i v[16];
+    VEC v[16];
     FN(load_in)(v, from, n, image, are_images, 16);
     FN(sort_registers)(v, 16);
     UNROLL for (uint32_t r = 0; r < 16; r++) FN(put_at)(room, r, v[r]);

@@ -1,4 +1,5 @@
-/* sort_network.c: sorting networks in AVX-512 registers: the last step of a leaf, and whole sorts of a few keys.
+/* sort_network.c: sorting networks in AVX-512 registers: the last step of a leaf, and whole sorts of a few keys. For keys alone also in
+ * AVX2 registers, by the same templates: sort_network_avx2.c.
  *
  * buckets: 16 rows of up to 16 keys are transposed, so that each lane of 16 registers has a bucket. 60 comparators, each a minimum and a
  * maximum of two registers, sort all lanes at once, with no shuffle; transposed back, rows are written one after the other.
@@ -18,57 +19,22 @@
  * pairs: the columns are tags, keys with their places, and say afterwards where keys and values go (sort_pairs_tmpl.h). So do those of a
  * group, if there are few pairs (sort_tags.h).
  *
- * No branch depends on a key. Cost of buckets: about 3 instructions a key of half-filled ones, where insertion has a misprediction a
- * key. Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same, and
- * for tags, of which no two are equal. Sources: Batcher,
- * Sorting networks and their applications, 1968; Knuth, TAOCP 3, 5.3.4; Bramas, A novel hybrid quicksort algorithm vectorized using
- * AVX-512, 2017. */
+ * No branch depends on a key. Cost of buckets: about 3 instructions a key of half-filled ones, where insertion has a misprediction a key.
+ * Unstable, as every network; so for keys that are sorted by all their bits, of which equal ones are the same, and for tags, of which no
+ * two are equal. Sources: Batcher, Sorting networks and their applications, 1968; Knuth, TAOCP 3, 5.3.4; Bramas, A novel hybrid quicksort
+ * algorithm vectorized using AVX-512, 2017. */
 #include "sort_kernels.h"
 
 #include <string.h>
 
 #include "set_bits.h"
+#include "sort_network.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
-
-#ifdef __clang__
-#define UNROLL   _Pragma("unroll")
-#define UNROLL_8 _Pragma("unroll 8")
-#else
-#define UNROLL   _Pragma("GCC unroll 16")
-#define UNROLL_8 _Pragma("GCC unroll 8")
-#endif
-
-/* Pairs of a network for 16 keys (Green, 1969, in TAOCP 3, 5.3.4; in the order of the list kept by Dobbelaere), a layer a line. */
-/* clang-format off */
-#define SORT_COMPARATORS(X)                                               \
-    X(0, 13) X(1, 12) X(2, 15) X(3, 14) X(4, 8) X(5, 6) X(7, 11) X(9, 10) \
-    X(0, 5) X(1, 7) X(2, 9) X(3, 4) X(6, 13) X(8, 14) X(10, 15) X(11, 12) \
-    X(0, 1) X(2, 3) X(4, 5) X(6, 8) X(7, 9) X(10, 11) X(12, 13) X(14, 15) \
-    X(0, 2) X(1, 3) X(4, 10) X(5, 11) X(6, 7) X(8, 9) X(12, 14) X(13, 15) \
-    X(1, 2) X(3, 12) X(4, 6) X(5, 7) X(8, 10) X(9, 11) X(13, 14)          \
-    X(1, 4) X(2, 6) X(5, 8) X(7, 10) X(9, 13) X(11, 14)                   \
-    X(2, 4) X(3, 6) X(9, 12) X(11, 13)                                    \
-    X(3, 5) X(6, 8) X(7, 9) X(10, 12)                                     \
-    X(3, 4) X(5, 6) X(7, 8) X(9, 10) X(11, 12)                            \
-    X(6, 7) X(8, 9)
-/* clang-format on */
-
-/* The same for 4 keys and for 8. */
-/* clang-format off */
-#define SORT_COMPARATORS_4(X) X(0, 2) X(1, 3) X(0, 1) X(2, 3) X(1, 2)
-#define SORT_COMPARATORS_8(X)                 \
-    X(0, 2) X(1, 3) X(4, 6) X(5, 7)           \
-    X(0, 4) X(1, 5) X(2, 6) X(3, 7)           \
-    X(0, 1) X(2, 3) X(4, 5) X(6, 7)           \
-    X(2, 4) X(3, 5)                           \
-    X(1, 4) X(3, 6)                           \
-    X(1, 2) X(3, 4) X(5, 6)
-/* clang-format on */
 
 /* ---- transposition ----------------------------------------------------------------------------------------------------------- */
 
@@ -122,8 +88,43 @@ TARGET static inline void rows_u64(__m512i rows[16], const __m512i columns[16]) 
     transpose8(rows + 1, 2, columns + 8, 1);
 }
 
+/* ---- keys of any width ------------------------------------------------------------------------------------------------------- */
+
+#define VEC              __m512i
+#define LOAD_ALL(at)     _mm512_loadu_si512(at)
+#define STORE_ALL(at, v) _mm512_storeu_si512(at, v)
+#define AND(a, b)        _mm512_and_si512(a, b)
+#define XOR(a, b)        _mm512_xor_si512(a, b)
+#define ALL_LANES        ((MASK)-1)
+#define EITHER(a, b)     ((MASK)((a) | (b)))
+#define NO_LANES(lanes)  ((lanes) == 0)
+
 /* Of each 128 bits: two words of a, two of b. */
 #define SHUFFLE_WORDS(a, b, which) _mm512_castps_si512(_mm512_shuffle_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), which))
+
+/* Brings keys that lie nbytes apart in the same register, of two, to the same lane of both. */
+TARGET ALWAYS_INLINE void pair_lanes(__m512i *a, __m512i *b, uint32_t nbytes) {
+    const __m512i x = *a, y = *b;
+    *a = nbytes == 32   ? _mm512_shuffle_i64x2(x, y, 0x44)
+         : nbytes == 16 ? _mm512_shuffle_i64x2(x, y, 0x88)
+         : nbytes == 8  ? _mm512_unpacklo_epi64(x, y)
+         : nbytes == 4  ? SHUFFLE_WORDS(x, y, 0x88)
+         : nbytes == 2  ? _mm512_mask_mov_epi16(x, 0xaaaaaaaa, y)
+                        : _mm512_mask_mov_epi8(x, 0xaaaaaaaaaaaaaaaa, y);
+    *b = nbytes == 32   ? _mm512_shuffle_i64x2(x, y, 0xee)
+         : nbytes == 16 ? _mm512_shuffle_i64x2(x, y, 0xdd)
+         : nbytes == 8  ? _mm512_unpackhi_epi64(x, y)
+         : nbytes == 4  ? SHUFFLE_WORDS(x, y, 0xdd)
+         : nbytes == 2  ? _mm512_shrdi_epi32(x, y, 16)
+                        : _mm512_shrdi_epi16(x, y, 8);
+}
+
+/* The larger of a and b in lanes whose number has `bit`, else low. Each lane ^ x of a register. Every other lane of two, of their lower or
+ * upper halves. */
+#define MAX_WHERE(low, bit, a, b) MASK_MAX(low, (MASK)(UINT64_MAX / ((UINT64_C(1) << (bit)) + 1) << (bit)), a, b)
+#define EXCHANGE(v, x)            PERMUTE(XOR(LANE_NUMBERS, SPLAT(x)), v)
+#define DEAL_LOW(a, b)            PERMUTE2(a, ALTERNATE, b)
+#define DEAL_HIGH(a, b)           PERMUTE2(a, _mm512_add_epi32(ALTERNATE, SPLAT(LANES / 2)), b)
 
 /* A vector of numbers for PERMUTE: that of lane i is x ^ (a for bit 0 of i) ^ (b for bit 1) ... */
 #define BITS_2(x, a, b)             x, (x) ^ (a), (x) ^ (b), (x) ^ (a) ^ (b)
@@ -145,6 +146,9 @@ typedef uint64_t vector_of_u64 __attribute__((vector_size(64)));
 #define KEY                     uint32_t
 #define FN(name)                name##_u32
 #define MASK                    __mmask16
+#define LANE_MASK               MASK
+#define BITS(lanes)             (lanes)
+#define SIGN_BIT                UINT64_C(0)
 #define LANES                   16u
 #define SPLAT(x)                _mm512_set1_epi32((int)(x))
 #define LOAD(v, mask, at)       _mm512_mask_loadu_epi32(v, mask, at)
@@ -163,12 +167,14 @@ typedef uint64_t vector_of_u64 __attribute__((vector_size(64)));
 #define UNEQUAL(mask, a, b)     _mm512_mask_cmpneq_epu32_mask(mask, a, b)
 #define ADD_ONE(v, mask)        _mm512_mask_sub_epi32(v, mask, v, SPLAT(-1))
 #define GROUP                   __m256i
+#define GROUP_KEYS              8u
 #define GROUP_OF(v, i)          ((i) == 0 ? _mm512_castsi512_si256(v) : _mm512_extracti64x4_epi64(v, 1))
 #define STORE_GROUP(at, v)      _mm256_storeu_si256((__m256i *)(void *)(at), v)
-#define PERMUTE_GROUP(row, v)   _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(row))))
-#define VECTOR(...)             ((__m512i)(vector_of_u32){BITS_4(0, __VA_ARGS__)})
-#define LANE_NUMBERS            VECTOR(1, 2, 4, 8)
-#define ALTERNATE               VECTOR(16, 1, 2, 4)
+#define PERMUTE_GROUP(below, v) \
+    _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)&set_bits[below])))
+#define VECTOR(...)  ((__m512i)(vector_of_u32){BITS_4(0, __VA_ARGS__)})
+#define LANE_NUMBERS VECTOR(1, 2, 4, 8)
+#define ALTERNATE    VECTOR(16, 1, 2, 4)
 #define MERGED(lanes) \
     ((lanes) == 2 ? VECTOR(17, 2, 4, 8) : (lanes) == 4 ? VECTOR(16, 3, 4, 8) : (lanes) == 8 ? VECTOR(16, 2, 5, 8) : VECTOR(16, 2, 1, 12))
 #define ORDERED VECTOR(16, 2, 1, 8)
@@ -178,6 +184,9 @@ typedef uint64_t vector_of_u64 __attribute__((vector_size(64)));
 #define KEY                     uint64_t
 #define FN(name)                name##_u64
 #define MASK                    __mmask8
+#define LANE_MASK               MASK
+#define BITS(lanes)             (lanes)
+#define SIGN_BIT                UINT64_C(0)
 #define LANES                   8u
 #define SPLAT(x)                _mm512_set1_epi64((long long)(x))
 #define LOAD(v, mask, at)       _mm512_mask_loadu_epi64(v, mask, at)
@@ -196,9 +205,10 @@ typedef uint64_t vector_of_u64 __attribute__((vector_size(64)));
 #define UNEQUAL(mask, a, b)     _mm512_mask_cmpneq_epu64_mask(mask, a, b)
 #define ADD_ONE(v, mask)        _mm512_mask_sub_epi64(v, mask, v, SPLAT(-1))
 #define GROUP                   __m512i
+#define GROUP_KEYS              8u
 #define GROUP_OF(v, i)          (v)
 #define STORE_GROUP(at, v)      _mm512_storeu_si512(at, v)
-#define PERMUTE_GROUP(row, v)   PERMUTE(LOAD_U8(row), v)
+#define PERMUTE_GROUP(below, v) PERMUTE(LOAD_U8(&set_bits[below]), v)
 #define VECTOR(...)             ((__m512i)(vector_of_u64){BITS_3(0, __VA_ARGS__)})
 #define LANE_NUMBERS            VECTOR(1, 2, 4)
 #define ALTERNATE               VECTOR(8, 1, 2)
@@ -211,6 +221,9 @@ typedef uint64_t vector_of_u64 __attribute__((vector_size(64)));
 #define KEY                     uint16_t
 #define FN(name)                name##_u16
 #define MASK                    __mmask32
+#define LANE_MASK               MASK
+#define BITS(lanes)             (lanes)
+#define SIGN_BIT                UINT64_C(0)
 #define LANES                   32u
 #define SPLAT(x)                _mm512_set1_epi16((short)(x))
 #define LOAD(v, mask, at)       _mm512_mask_loadu_epi16(v, mask, at)
@@ -242,6 +255,9 @@ TARGET static inline __mmask64 bytes_below(uint32_t n, uint32_t first) {
 #define KEY                     uint8_t
 #define FN(name)                name##_u8
 #define MASK                    __mmask64
+#define LANE_MASK               MASK
+#define BITS(lanes)             (lanes)
+#define SIGN_BIT                UINT64_C(0)
 #define LANES                   64u
 #define SPLAT(x)                _mm512_set1_epi8((char)(x))
 #define LOAD(v, mask, at)       _mm512_mask_loadu_epi8(v, mask, at)
@@ -269,7 +285,7 @@ TARGET static inline __mmask64 bytes_below(uint32_t n, uint32_t first) {
 
 sort_group *sort_group_of(enum cpu_isa isa, size_t key_nbytes) {
     static sort_group *const all[] = {sort_group_u8, sort_group_u16, sort_group_u32, sort_group_u64};
-    return isa < CPU_AVX512 ? NULL : all[__builtin_ctzll(key_nbytes)];
+    return isa == CPU_PORTABLE ? NULL : isa < CPU_AVX512 ? sort_group_of_avx2(key_nbytes) : all[__builtin_ctzll(key_nbytes)];
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
@@ -316,7 +332,7 @@ sort_pair_buckets *sort_pair_buckets_of(enum cpu_isa isa, size_t key_nbytes, siz
 #include "sort_tags.h"
 
 const struct sort_vector *sort_vector_of(enum cpu_isa isa, size_t key_nbytes) {
-    if (isa < CPU_AVX512) return NULL;
+    if (isa < CPU_AVX512) return isa == CPU_PORTABLE ? NULL : sort_vector_of_avx2(key_nbytes);
     return key_nbytes == 4 ? &vector_u32 : key_nbytes == 8 ? &vector_u64 : NULL;
 }
 

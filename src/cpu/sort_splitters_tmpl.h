@@ -34,7 +34,7 @@ TARGET static void FN(find_buckets)(int32_t *buckets, const void *keys, uint32_t
         _mm512_loadu_si512((const KEY *)(const void *)splitters->lasts + r * LANES);
     for (uint32_t at = 0; at < n; at += FN(turn)) {
         UNROLL for (uint32_t r = 0; r < 4; r++) {
-            const __m512i v = FN(convert)(LOAD(SPLAT(0), FN(lanes_of)(n - at, r), from + at + r * LANES), image);
+            const __m512i v = FN(convert)(FN(load)(SPLAT(0), from + at, n - at, r), image);
             _mm512_storeu_si512(images + r * LANES, v);
             _mm512_storeu_si512(rows + r * LANES, FN(find_rows)(lasts, v));
         }

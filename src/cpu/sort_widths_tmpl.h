@@ -98,12 +98,9 @@ struct sort_digits {
 
 static uint32_t min_u32(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* Two digits take all bits that differ if they can, at a table's price; else log2(n) + 6 bits below the common prefix: of random keys, one
- * in 64 then still agrees with another. */
 static struct sort_digits sort_leaf_digits(uint64_t varying, uint32_t n) {
     const uint32_t top = sort_bit_top(varying), nvarying = top - sort_bit_low(varying), log2_n = sort_bit_top(n - 1);
-    const uint32_t wanted = log2_n > SORT_LEAF_BITS ? 2 * SORT_LEAF_BITS : log2_n + 6;
-    const uint32_t nbits = min_u32(nvarying, min_u32(2 * SORT_LEAF_BITS, wanted));
+    const uint32_t nbits = min_u32(nvarying, sort_leaf_bits(n));
     struct sort_digits digits = {0};
     digits.high_bits = nbits <= min_u32(SORT_LEAF_BITS, log2_n) ? nbits : (nbits + 1) / 2;
     digits.low_bits = nbits - digits.high_bits;
