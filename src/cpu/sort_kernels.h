@@ -324,9 +324,10 @@ struct sort_median {
 };
 struct sort_median sort_median_of(const struct sorter *s, const unsigned char *keys, uint64_t n);
 bool sort_seem_few(const struct sorter *s, const unsigned char *keys, uint64_t n, bool *heavy);
-bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes);              /* five of them */
-bool sort_seem_even(const struct sorter *s, const unsigned char *keys, uint64_t n); /* 64 */
-bool sort_seem_to_repeat(const void *keys, uint64_t n, size_t key_nbytes);          /* two pairs of six */
+bool sort_seem_equal(const void *keys, uint64_t n, size_t key_nbytes);                /* five of them */
+bool sort_seem_even(const struct sorter *s, const unsigned char *keys, uint64_t n);   /* 64 */
+bool sort_seem_to_repeat(const void *keys, uint64_t n, size_t key_nbytes);            /* two pairs of six */
+bool sort_digits_part(const struct sorter *s, const unsigned char *keys, uint64_t n); /* two leave few together, of keys of a leaf */
 /* By the highest bits in which they differ and, if they are floats, by a line; with vector code. */
 struct sort_spreads sort_spreads_of(const struct sorter *s, const struct sort_arrays *from, uint64_t begin, uint64_t n);
 /* Of n pairs: SORT_SKEWED if a quarter of the keys lies together, in more bits than two digits take; SORT_UNEVEN if a sixteenth does;

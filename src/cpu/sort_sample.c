@@ -211,6 +211,18 @@ void sort_sample_of(const struct sorter *s, const unsigned char *keys, uint64_t 
     images_of(images, room, nkeys, s->kernel->item_nbytes, &s->image);
 }
 
+/* By a sample: as many neighbours that differ agree in the bits of two digits as if these had a value for every two keys. */
+bool sort_digits_part(const struct sorter *s, const unsigned char *keys, uint64_t n) {
+    const uint32_t nkeys = spread_keys(n);
+    uint64_t images[SPREAD_MAX_KEYS];
+    sort_sample_of(s, keys, n, images, nkeys);
+    const uint64_t differ = images[0] ^ images[nkeys - 1];
+    const uint32_t top = differ == 0 ? 0 : sort_bit_top(differ), nbits = sort_leaf_bits(n), shift = top > nbits ? top - nbits : 0;
+    uint32_t nalike = 0;
+    for (uint32_t i = 1; i < nkeys; i++) nalike += images[i] != images[i - 1] && images[i] >> shift == images[i - 1] >> shift;
+    return nalike * 4 * n <= (uint64_t)nkeys * nkeys;
+}
+
 /* Is one in so many of the sample, which is in order, but not just a few, in one of 64 buckets? */
 static bool lie_together(const uint64_t *images, uint32_t nkeys, uint32_t one_in) {
     const uint64_t differ = images[0] ^ images[nkeys - 1];
