@@ -145,6 +145,7 @@ static void begin_call(struct sort_call *call, const struct cuda_queue *queue, c
     job->may_mend = may_mend<KEY>(queue, args, job);
     job->least_saved = job->has_values && !job->drop_keys ? 2 : 1;
     job->unordered = !job->has_values && args->hi_bit - args->lo_bit == sizeof(KEY) * 8;
+    job->most_strays = job->has_values && !job->by_place && job->n <= UINT32_MAX ? STRAYS_MAX : 0;
 }
 
 /* ---- the split --------------------------------------------------------------------------------------------------------------- */
@@ -189,6 +190,7 @@ template <typename KEY, typename ITEM> static void begin_split(struct sort_call 
     split->float_mask = job->float_mask;
     split->most_values = job->most_values;
     split->least_saved = job->least_saved;
+    split->most_strays = job->most_strays;
     split->first_items =
         SPLIT_THREADS * rows_at_once(call->queue, job->n, SPLIT_THREADS, SPLIT_CTAS_PER_SM, partition_shape<ITEM, true>::ROWS);
     split->tile_items =

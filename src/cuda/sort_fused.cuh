@@ -72,9 +72,9 @@ static __device__ __forceinline__ void copy_runs(const struct split_job &split, 
     }
 }
 
-/* Says for the passes which bits vary. sparse: half of the digits have no keys, or more, as is so if a top bit does not vary; else nobody
- * looks. All threads of all CTAs call it, when nobody needs the shared memory any more. A call, so that what it needs does not burden the
- * kernel. */
+/* Says for the passes which bits vary. sparse: half of the digits have no keys, but for strays, or more, as is so if a top bit does not
+ * vary; else nobody looks. All threads of all CTAs call it, when nobody needs the shared memory any more. A call, so that what it needs
+ * does not burden the kernel. */
 template <typename KEY>
 static __device__ __noinline__ void say_what_varies(const struct split_job &split, bool sparse, unsigned char *s_memory) {
     if (sparse)
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
         }
         clear_stable(job.stable);
         if constexpr (sizeof(ITEM) == 8 && ROWS > SAMPLED_MAX_ROWS) {
-            const uint32_t nused = (uint32_t)__syncthreads_count(digit < ndigits && total > 0);
+            const uint32_t nused = (uint32_t)__syncthreads_count(digit < ndigits && total > split.n >> (split.fine_bits + SPARSE_BITS));
             if (split.seen) say_what_varies<KEY>(split, nused <= ndigits / 2, s_memory);
         }
         return;

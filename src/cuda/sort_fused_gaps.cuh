@@ -21,16 +21,11 @@
 
 #define CLOSED_MORE_BITS 1          /* than if the top bits were even: they may be less so, and small buckets are put together again */
 #define STRAYS           (1u << 24) /* in a total: a CTA with strays */
-#define STRAY_WARPS      8          /* of the 32 that look at a sample: in that many, at most, are keys that are taken for strays */
 static_assert(STRAYS > UINT32_MAX / STRAYS * FUSED_THREADS * fused_max_rows(4, 4) && FUSED_MAX_BITS + CLOSED_MORE_BITS <= PART_BITS,
               "they do not mix, and all parts have numbers");
 
 /* Bits of an item below its image. */
 template <typename KEY, typename ITEM> static constexpr __device__ uint32_t below_image() { return (sizeof(ITEM) - sizeof(KEY)) * 8; }
-
-template <typename KEY> static __device__ __forceinline__ bool is_stray(const struct bit_gaps &gaps, KEY image) {
-    return (image & ~(KEY)gaps.varying) != (KEY)gaps.shared;
-}
 
 /* The top bits of closed images: a part. */
 template <typename KEY> struct closed_parts {
@@ -42,11 +37,8 @@ template <typename KEY> struct closed_parts {
 
     /* A stray counts as the nearest image that is none and on the same side of all others. */
     __device__ __forceinline__ KEY close(KEY image) const {
-        KEY closed[1] = {image};
-        if (is_stray(gaps, image)) {
-            const uint64_t strange = (image ^ (KEY)gaps.shared) & ~(KEY)gaps.varying, below = ~0ull >> __clzll((long long)strange);
-            closed[0] = (image & strange) > below / 2 ? image | (KEY)below : image & ~(KEY)below;
-        }
+        bool above;
+        KEY closed[1] = {is_stray(gaps, image) ? next_to_stray(gaps, image, &above) : image};
         close_images(gaps, closed);
         return closed[0];
     }
@@ -83,7 +75,7 @@ static __device__ __forceinline__ void find_often_seen(KEY ones, KEY zeros, stru
         uint32_t nwarps = 0;
 #pragma unroll 8
         for (uint32_t warp = 0; warp < 32; warp++) nwarps += (uint32_t)(s.seen[t / BITS][warp] >> t % BITS) & 1;
-        const uint32_t often = __ballot_sync(~0u, nwarps > STRAY_WARPS);
+        const uint32_t often = __ballot_sync(~0u, nwarps > STRAY_PARTS);
         if (t % 32 == 0) s.sums[t / BITS][t % BITS / 32] = often;
     }
     __syncthreads(); /* the words */

@@ -20,6 +20,19 @@
 
 /* ---- which bits vary --------------------------------------------------------------------------------------------------------- */
 
+/* Has an image other bits than nearly all? BITS: what says which these are. */
+template <typename KEY, typename BITS> static __device__ __forceinline__ bool is_stray(const BITS &bits, KEY image) {
+    return (image & ~(KEY)bits.varying) != (KEY)bits.shared;
+}
+
+/* The image next to a stray that is none: on the same side of all others. *above: the stray is above it. Bits that vary are as they should
+ * be; the others are anything. */
+template <typename KEY> static __device__ __forceinline__ KEY next_to_stray(const struct bit_gaps &gaps, KEY image, bool *above) {
+    const uint64_t strange = (image ^ (KEY)gaps.shared) & ~(KEY)gaps.varying, below = ~0ull >> __clzll((long long)strange);
+    *above = (image & strange) > below / 2;
+    return *above ? image | (KEY)below : image & ~(KEY)below;
+}
+
 /* The bits that are set in any value of a warp's, in every lane. */
 static __device__ __forceinline__ uint32_t or_of_warp(uint32_t value) {
 #if __CUDA_ARCH__ >= 800
@@ -42,6 +55,14 @@ static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_
     return or_of_warp(threadIdx.x % 32 < blockDim.x / 32 ? s_words[threadIdx.x % 32] : 0);
 }
 
+/* The sum of all, for thread 0; s_words as above. */
+static __device__ __forceinline__ uint32_t sum_of_threads(uint32_t value, uint64_t (&s_words)[32]) {
+    const uint32_t of_warp = sum_warp(value);
+    if (threadIdx.x % 32 == 0) s_words[threadIdx.x / 32] = of_warp;
+    __syncthreads(); /* all sums */
+    return sum_warp(threadIdx.x < blockDim.x / 32 ? (uint32_t)s_words[threadIdx.x] : 0);
+}
+
 static __device__ __forceinline__ uint32_t count_bits(uint64_t bits) { return (uint32_t)__popcll((long long)bits); }
 
 /* Digits in which some bit varies. */
@@ -57,15 +78,21 @@ static __device__ __forceinline__ uint32_t closed_digits(uint64_t varying) {
 }
 static __device__ __forceinline__ uint32_t digits_saved(uint64_t varying) { return varying_digits(varying) - closed_digits(varying); }
 
-/* Finds the bits in which keys differ from the first one. */
+/* Finds the bits in which keys differ from the first one, and counts strays. */
 template <typename KEY> struct varying_bits {
     const struct key_order<KEY> order;
     const KEY first;
-    KEY &varying; /* of this thread's keys */
+    const struct often_bits often;
+    KEY &varying; /* of this thread's keys; */
+    uint32_t &nstrays;
 
     template <int N> __device__ __forceinline__ void add(const KEY (&keys)[N]) const {
 #pragma unroll
-        for (int i = 0; i < N; i++) varying |= order.image(keys[i]) ^ first;
+        for (int i = 0; i < N; i++) {
+            const KEY image = order.image(keys[i]);
+            varying |= image ^ first;
+            nstrays += is_stray(often, image);
+        }
     }
 };
 
@@ -77,11 +104,52 @@ template <typename KEY, typename JOB> static __device__ __forceinline__ uint64_t
 }
 
 /* Does a sample say that a pass can be saved, or two where keys are opened by one more, and that there are not so few values that they are
- * counted? All threads call it. */
+ * counted? If something goes with the keys, these can be sorted by one digit as well as by the ranks of their values. All threads call it.
+ */
 template <typename KEY, typename JOB> static __device__ __forceinline__ bool sample_has_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
     const uint64_t varying = varying_in_sample<KEY>(job, s_seen);
-    const bool few = count_bits(varying) < 32 && 1u << count_bits(varying) <= job.most_values;
+    const bool few = job.most_values > SORT_DIGITS && count_bits(varying) < 32 && 1u << count_bits(varying) <= job.most_values;
     return !few && digits_saved(varying) >= job.least_saved;
+}
+
+/* And those of which both values are seen in more than STRAY_PARTS of its 32 parts: so not those of few keys. All threads call it; s_words
+ * may be used again after a barrier. */
+template <typename KEY, typename JOB>
+static __device__ __forceinline__ struct often_bits often_in_sample(const JOB &job, uint64_t (&s_words)[2][32]) {
+    constexpr uint32_t HALVES = sizeof(KEY) / sizeof(uint32_t);
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const KEY image = key_order<KEY>(job).image(sampled_key((const KEY *)job.in, job.n));
+    const uint64_t set = or_of_warp(image), clear = or_of_warp((KEY)~image);
+    if (lane == 0) s_words[0][warp] = set;
+    if (lane == 0) s_words[1][warp] = clear;
+    __syncthreads(); /* what all parts have */
+    const uint64_t part_set = s_words[0][lane], part_clear = s_words[1][lane];
+    uint32_t often = 0; /* is bit number `warp` of each half set in many parts; and is it clear? */
+#pragma unroll
+    for (uint32_t half = 0; half < HALVES; half++) {
+        const uint32_t bit = half * 32 + warp;
+        const int nset = __popc(__ballot_sync(~0u, part_set >> bit & 1)), nclear = __popc(__ballot_sync(~0u, part_clear >> bit & 1));
+        often |= (uint32_t)(nset > STRAY_PARTS) << half * 2 | (uint32_t)(nclear > STRAY_PARTS) << (half * 2 + 1);
+    }
+    __syncthreads(); /* nobody needs the words any more */
+    if (lane == 0) s_words[0][warp] = often;
+    __syncthreads(); /* all bits */
+    const uint32_t bits = (uint32_t)s_words[0][lane];
+    uint64_t often_set = 0, often_clear = 0;
+#pragma unroll
+    for (uint32_t half = 0; half < HALVES; half++) {
+        often_set |= (uint64_t)__ballot_sync(~0u, bits >> half * 2 & 1) << half * 32;
+        often_clear |= (uint64_t)__ballot_sync(~0u, bits >> (half * 2 + 1) & 1) << half * 32;
+    }
+    return {often_set & often_clear, often_set & ~often_clear};
+}
+
+/* If only these vary, for how many digits do strays leave codes of two bits more (sort_strays.cuh)? And are so few digits worth while? */
+static __device__ __forceinline__ uint32_t code_digits(uint64_t varying) {
+    return (count_bits(varying) + 2 + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
+}
+static __device__ __forceinline__ bool codes_save(uint64_t varying, uint32_t ndigits) {
+    return varying && code_digits(varying) + STRAYS_SAVED <= ndigits;
 }
 
 /* Which bits vary, of keys that are left to the passes? Nobody looks if the sample says that it would not pay. All threads of all CTAs call
@@ -89,27 +157,41 @@ template <typename KEY, typename JOB> static __device__ __forceinline__ bool sam
 template <typename KEY, typename JOB> static __device__ __forceinline__ bool look_for_gaps(const JOB &job, uint64_t (&s_seen)[32]) {
     const struct key_order<KEY> order(job);
     const KEY *keys = (const KEY *)job.in;
-    const bool pays = sample_has_gaps<KEY>(job, s_seen);
-    if (threadIdx.x == 0 && blockIdx.x == 0) job.seen->nctas = pays ? gridDim.x : 0;
+    bool pays = sample_has_gaps<KEY>(job, s_seen);
+    struct often_bits often = {~UINT64_C(0), 0};
+    if (job.most_strays) {
+        __shared__ uint64_t s_words[2][32];
+        often = often_in_sample<KEY>(job, s_words);
+        pays = pays || codes_save(often.varying, sizeof(KEY));
+    }
+    if (threadIdx.x == 0 && blockIdx.x == 0) {
+        job.seen->nctas = pays ? gridDim.x : 0;
+        job.seen->often = often;
+    }
     if (!pays) return false;
     __syncthreads(); /* all know what the sample has seen */
     KEY varying = 0;
-    read_keys(keys, job.n, varying_bits<KEY>{order, order.image(keys[0]), varying});
+    uint32_t nstrays = 0;
+    read_keys(keys, job.n, varying_bits<KEY>{order, order.image(keys[0]), often, varying, nstrays});
     const uint64_t seen = or_of_threads(varying, s_seen);
-    if (threadIdx.x == 0) job.seen->of_cta[blockIdx.x] = seen;
+    __syncthreads(); /* s_seen may be used again */
+    const uint32_t of_cta = sum_of_threads(nstrays, s_seen);
+    if (threadIdx.x == 0) {
+        job.seen->of_cta[blockIdx.x] = seen;
+        job.seen->nstrays[blockIdx.x] = of_cta;
+    }
     return true;
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
-/* One thread calls it: which digits closed images have. */
-static __device__ void plan_digits(struct bit_gaps &gaps, uint64_t varying) {
-    const uint32_t nbits = count_bits(varying);
-    gaps.ndigits = closed_digits(varying);
+/* One thread calls it: which digits so many bits have, with so many below that are not sorted by. */
+static __device__ void plan_digits(struct bit_gaps &gaps, uint32_t nbits, uint32_t below) {
+    gaps.ndigits = (nbits + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
     for (uint32_t digit = 0; digit < SORT_MAX_PASSES; digit++) {
         const uint32_t lo = digit < gaps.ndigits ? nbits * digit / gaps.ndigits : 0;
         const uint32_t hi = digit < gaps.ndigits ? nbits * (digit + 1) / gaps.ndigits : 0;
-        gaps.shift[digit] = lo;
+        gaps.shift[digit] = below + lo;
         gaps.mask[digit] = (1u << (hi - lo)) - 1;
     }
 }
@@ -118,6 +200,7 @@ static __device__ void plan_digits(struct bit_gaps &gaps, uint64_t varying) {
 template <typename KEY> static __device__ void plan_closing(struct bit_gaps &gaps, KEY varying, KEY image) {
     gaps.varying = varying;
     gaps.shared = image & ~varying;
+    gaps.code_shift = 0;
     KEY left = varying, gap = (KEY)(~varying << 1); /* bits where they are by now; below which there is a gap, of those not moved yet */
     for (uint32_t step = 0; 1u << step < sizeof(KEY) * 8; step++) {
         KEY odd = gap; /* bits with an odd number of those below, themselves included */

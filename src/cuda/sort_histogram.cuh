@@ -27,6 +27,7 @@
 #include "sort_gaps.cuh"
 #include "sort_mend.cuh"
 #include "sort_rank.cuh"
+#include "sort_strays.cuh"
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
@@ -122,24 +123,27 @@ static __device__ uint32_t moves_of(const struct sort_job &job, uint32_t nlive) 
 /* What a move writes that so many follow. */
 static __device__ uint32_t buffer_before(uint32_t moves) { return moves % 2 == 0 ? BUFFER_OUT : BUFFER_TMP; }
 
-/* live: a bit for each pass that must sort. plan: what has their shifts and masks. closed: the keys have been written closed up. mends:
- * keys that no digit of these tells apart are to be put in order. All threads may call it; each of the first writes a pass. */
+/* live: a bit for each pass that must sort. plan: what has their shifts and masks. varying: bits outside of which images agree. closed: the
+ * keys have been written closed up. strays: as codes. mends: keys that no digit of these tells apart are to be put in order. All threads
+ * may call it; each of the first writes a pass. */
 template <typename PLAN>
-static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, uint32_t live, bool closed, bool mends) {
+static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, uint32_t live, uint64_t varying, bool closed, bool strays,
+                                  bool mends) {
     const uint32_t pass = threadIdx.x, nlive = (uint32_t)__popc(live), moves = moves_of(job, nlive), below = (1u << pass % 32) - 1;
     uint32_t runs = live;
     for (uint32_t copies = moves - nlive; copies > 0; copies--) runs |= ~runs & (runs + 1); /* the lowest that does not sort copies */
-    const bool opens = closed && !job.drop_keys;
-    struct pass_plan *run = job.header->run, *more = run + moves + opens;
+    const bool opens = closed && (!job.drop_keys || strays);
+    struct pass_plan *run = job.header->run, *more = run + moves + opens + strays;
     if (pass < job.npasses && runs >> pass & 1) {
         const uint32_t moved = (uint32_t)__popc(runs & below), src = moved == 0 ? BUFFER_IN : buffer_before(moves - moved);
         struct pass_plan &mine = run[moved];
         mine.pass = pass;
-        mine.shift = plan.shift[pass];
-        mine.mask = plan.mask[pass];
+        mine.low = live >> pass & 1 ? constant_below(varying >> plan.shift[pass] & plan.mask[pass]) : 0;
+        mine.shift = plan.shift[pass] + mine.low;
+        mine.mask = plan.mask[pass] >> mine.low;
         mine.kind = live >> pass & 1 ? PASS_SORTS : PASS_COPIES;
         mine.first = moved == 0;
-        mine.last = moved == moves - 1 && !mends;
+        mine.last = moved == moves - 1 && !strays && !mends;
         mine.again = false;
         mine.src = src;
         mine.dst = buffer_before(moves - 1 - moved);
@@ -149,27 +153,39 @@ static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, 
     if (pass < job.npasses && mends) {
         const uint32_t from = pass % 2 ? BUFFER_TMP : BUFFER_OUT, to = pass % 2 ? BUFFER_OUT : BUFFER_TMP;
         const bool last = pass == job.npasses - 1;
-        const struct pass_plan again = {pass, plan.shift[pass], plan.mask[pass], PASS_SORTS, false, last, true, from, to,
+        const struct pass_plan again = {pass, plan.shift[pass], plan.mask[pass], 0, PASS_SORTS, false, last, true, from, to,
                                         from, nlive + pass};
         more[1 + pass] = again;
     }
     if (pass > 0) return;
     const uint32_t low = mends ? plan.shift[__ffs((int)live) - 1] : 0;
-    if (opens) run[moves] = {0, 0, 0, PASS_OPENS, false, true, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
-    if (mends) more[0] = {0, low, 0, PASS_MENDS, false, false, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
-    job.header->nruns[0] = moves + opens;
+    if (opens) run[moves] = {0, 0, 0, 0, PASS_OPENS, false, !strays, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
+    if (strays) run[moves + 1] = {0, 0, 0, 0, PASS_STRAYS, false, false, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
+    if (mends) more[0] = {0, low, 0, 0, PASS_MENDS, false, false, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
+    job.header->nruns[0] = moves + opens + strays;
     job.header->nruns[1] = mends ? 1 + job.npasses : 0;
 }
 
 /* Are there gaps to be closed up? Then each CTA knows how, and the first leaves it to the passes. All threads call it. */
 template <typename KEY> static __device__ __forceinline__ bool find_gaps(const struct sort_job &job, struct bit_gaps &s_gaps) {
     __shared__ uint64_t s_seen[32];
+    __shared__ uint32_t s_nstrays;
     if (!job.seen || job.seen->nctas == 0) return false;
-    const uint64_t varying = or_of_threads(threadIdx.x < job.seen->nctas ? job.seen->of_cta[threadIdx.x] : 0, s_seen);
-    if (digits_saved(varying) < job.least_saved) return false;
+    const bool seen = threadIdx.x < job.seen->nctas;
+    const uint32_t nstrays = seen && job.most_strays ? job.seen->nstrays[threadIdx.x] : 0;
+    if (threadIdx.x == 0) s_nstrays = 0;
+    __syncthreads(); /* 0 before sums */
+    if (nstrays) atomicAdd(&s_nstrays, nstrays);
+    const uint64_t varying = or_of_threads(seen ? job.seen->of_cta[threadIdx.x] : 0, s_seen); /* its barrier: all sums */
+    const struct often_bits often = job.seen->often;
+    const bool codes = codes_are_best(job, s_nstrays, often, varying, job.least_saved);
+    if (!codes && digits_saved(varying) < job.least_saved) return false;
     if (threadIdx.x == 0) {
-        plan_digits(s_gaps, varying);
-        plan_closing<KEY>(s_gaps, (KEY)varying, key_order<KEY>(job).image(*(const KEY *)job.keys_in));
+        const uint32_t nbits = count_bits(codes ? often.varying : varying), below = codes ? (uint32_t)sizeof(KEY) * 8 - nbits - 2 : 0;
+        plan_digits(s_gaps, codes ? nbits + 2 : nbits, below);
+        plan_closing<KEY>(s_gaps, (KEY)(codes ? often.varying : varying),
+                          codes ? (KEY)often.shared : key_order<KEY>(job).image(*(const KEY *)job.keys_in));
+        s_gaps.code_shift = below;
         if (blockIdx.x == 0) job.header->gaps = s_gaps;
     }
     __syncthreads(); /* the plan */
@@ -215,56 +231,65 @@ static __device__ __forceinline__ uint32_t scan_all_histograms(const struct sort
 }
 
 /* Counts the digits of keys that are not closed up. sampled: some may be left out. All threads of all CTAs call it. */
-template <typename KEY>
-static __device__ __forceinline__ void count_all_digits(const struct sort_job &job, uint32_t *s_counts, bool sampled) {
+template <typename KEY, typename ORDER>
+static __device__ __forceinline__ void count_all_digits(const struct sort_job &job, const ORDER &order, uint32_t *s_counts, bool sampled) {
     if constexpr (sizeof(KEY) == 8) {
         if (sampled) draw_sample<KEY>(job);
     }
-    count_digits(job, job, key_order<KEY>(job), s_counts, (KEY *)NULL);
+    count_digits(job, job, order, s_counts, (KEY *)NULL);
 }
 
 /* The plan of these, by the CTA that is done last. All threads call it. */
 template <typename KEY>
-static __device__ __forceinline__ void plan_passes(const struct sort_job &job, uint32_t live, uint32_t *s_words, bool sampled) {
+static __device__ __forceinline__ void plan_passes(const struct sort_job &job, uint32_t live, uint64_t varying, uint32_t *s_words,
+                                                   bool sampled) {
     uint32_t kept = live;
     if constexpr (sizeof(KEY) == 8) {
         if (sampled && __popc(live) >= MEND_LEAST_PASSES + MEND_LEAST_SAVED) kept = passes_that_tell(job, live, (KEY *)s_words);
     }
-    write_plan(job, job, kept, false, kept != live);
+    write_plan(job, job, kept, varying, false, false, kept != live);
 }
 
 /* Leaves everything to the kernel below, as bits that do not vary are to be left out: so nothing has been counted yet. All threads call it.
  */
-static __device__ __forceinline__ void plan_anew(const struct sort_job &job, uint64_t varying, struct seen_bits *seen) {
+static __device__ __forceinline__ void plan_anew(const struct sort_job &job, uint64_t varying, uint32_t nstrays,
+                                                 const struct often_bits &often, struct seen_bits *seen) {
     const uint32_t digit = threadIdx.x % SORT_DIGITS;
     for (uint32_t pass = threadIdx.x / SORT_DIGITS; pass < job.npasses; pass += SORT_HISTOGRAM_THREADS / SORT_DIGITS)
         job.header->base[0][pass][digit] = 0;
     if (threadIdx.x > 0) return;
-    job.header->histograms_done = 0;
+    job.header->histograms_done = job.header->nstrays = 0;
     seen->of_cta[0] = varying;
+    seen->nstrays[0] = nstrays;
+    seen->often = often;
     seen->nctas = 1;
 }
 
 /* All that is to be done for keys that are not counted by value: by the kernel that finds out that they are left to the passes, and has as
  * many threads as the one below. What is counted tells which bits vary, too: if leaving the others out saves so many passes (seen: NULL,
- * or where that is told), the kernel below counts anew. All threads of all CTAs call it. Returns how it went to the CTA that is done last,
- * 0 to others. s_counts: the counters. */
+ * or where that is told), or those that vary in strays only, the kernel below counts anew. All threads of all CTAs call it. Returns how it
+ * went to the CTA that is done last, 0 to others. s_counts: the counters. */
 template <typename KEY>
 static __device__ __forceinline__ uint32_t count_and_plan(const struct sort_job &job, uint32_t *s_counts, struct seen_bits *seen,
-                                                          uint32_t least_saved) {
+                                                          uint32_t least_saved, const struct often_bits &often) {
     __shared__ uint64_t s_sums[SORT_HISTOGRAM_THREADS / 32];
     clear_first_states(job);
     __syncthreads(); /* nobody needs the shared memory any more */
-    count_all_digits<KEY>(job, s_counts, job.may_mend);
+    uint32_t nstrays = 0;
+    count_all_digits<KEY>(job, stray_counter<KEY>{key_order<KEY>(job), often, nstrays}, s_counts, job.may_mend);
+    nstrays = sum_warp(nstrays);
+    if (threadIdx.x % 32 == 0 && nstrays) atomicAdd(&job.header->nstrays, nstrays);
     if (!is_done_last(&job.header->histograms_done)) return 0;
     uint64_t varying;
     const uint32_t live = scan_all_histograms<KEY>(job, s_sums, &varying);
-    if (seen) varying = or_of_threads(varying, s_sums);
-    if (seen && digits_saved(varying) >= least_saved) {
-        plan_anew(job, varying, seen);
+    varying = or_of_threads(varying, s_sums);
+    nstrays = __ldcg(&job.header->nstrays);
+    if (seen && (digits_saved(varying) >= least_saved || codes_are_best(job, nstrays, often, varying, least_saved))) {
+        __syncthreads(); /* all know how many */
+        plan_anew(job, varying, nstrays, often, seen);
         return NOT_SPLIT;
     }
-    plan_passes<KEY>(job, live, s_counts, job.may_mend);
+    plan_passes<KEY>(job, live, varying, s_counts, job.may_mend);
     return PASSES_PLANNED;
 }
 
@@ -283,24 +308,25 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     KEY *closed_keys = NULL;
     __shared__ struct bit_gaps s_gaps;
     if constexpr (sizeof(KEY) >= 4) {
-        counted = perhaps_few && count_by_value<KEY>(job, s_memory, s_values, &tried);
-        closed = !tried && find_gaps<KEY>(job, s_gaps);
+        closed = find_gaps<KEY>(job, s_gaps);
+        counted = !closed && perhaps_few && count_by_value<KEY>(job, s_memory, s_values, &tried);
         if (closed && job.has_values)
             closed_keys = (KEY *)buffer_at(buffer_before(moves_of(job, s_gaps.ndigits)), NULL, job.keys_out, job.keys_tmp);
-        const closed_order<KEY> order(key_order<KEY>(job), s_gaps, true, 0);
+        const struct closing_order<KEY> order = { key_order<KEY>(job), s_gaps, job.header };
         if (closed) count_digits(job, s_gaps, order, (uint32_t *)s_memory, closed_keys);
     }
-    if (!counted && !closed) count_all_digits<KEY>(job, (uint32_t *)s_memory, sampled);
+    if (!counted && !closed) count_all_digits<KEY>(job, key_order<KEY>(job), (uint32_t *)s_memory, sampled);
     if (!is_done_last(&job.header->histograms_done)) return;
     if constexpr (sizeof(KEY) >= 4) {
         if (tried && plan_values<KEY>(job, s_memory, s_values, s_sums)) return; /* all CTAs have tried, or none has */
     }
     uint64_t varying;
     const uint32_t live = scan_all_histograms<KEY>(job, s_sums, &varying);
+    varying = or_of_threads(varying, s_sums);
     if (!closed)
-        plan_passes<KEY>(job, live, (uint32_t *)s_memory, sampled);
+        plan_passes<KEY>(job, live, varying, (uint32_t *)s_memory, sampled);
     else
-        write_plan(job, s_gaps, live, closed_keys != NULL, false);
+        write_plan(job, s_gaps, live, ~UINT64_C(0), closed_keys != NULL, s_gaps.code_shift > 0, false);
 }
 
 #endif

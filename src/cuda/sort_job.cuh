@@ -18,12 +18,13 @@
 enum { BUFFER_IN, BUFFER_OUT, BUFFER_TMP };
 
 /* What a pass does: sorts; copies, where data must change buffers so that the last one ends in `out`; opens keys where they are
- * (sort_gaps.cuh), or mends what no digit of the passes before has told apart (sort_mend.cuh). */
-enum pass_kind : uint8_t { PASS_SORTS, PASS_COPIES, PASS_OPENS, PASS_MENDS };
+ * (sort_gaps.cuh); puts strays in order (sort_strays.cuh); or mends what no digit of the passes before has told apart (sort_mend.cuh). */
+enum pass_kind : uint8_t { PASS_SORTS, PASS_COPIES, PASS_OPENS, PASS_STRAYS, PASS_MENDS };
 
 /* A pass that runs. One whose digit all keys share does not, unless it copies. */
 struct pass_plan {
-    uint32_t pass, shift, mask; /* which digit */
+    uint32_t pass, shift, mask; /* which digit; */
+    uint32_t low;               /* without so many bits at its end that do not vary */
     enum pass_kind kind;
     bool first, last;
     bool again; /* runs only if mending has failed */
@@ -46,6 +47,7 @@ struct bit_gaps {
     uint32_t shift[SORT_MAX_PASSES], mask[SORT_MAX_PASSES];
     uint64_t varying, shared; /* bits that not all images share; those that all do */
     uint64_t moved[6];        /* bits that go down by 1, 2, 4, ... */
+    uint32_t code_shift;      /* 0, or images have become codes, of which these are the bits below (sort_strays.cuh) */
 };
 
 /* Device memory at the start of the scratch; zero when the histogram kernel starts, but for the values if keys are not counted by value. */
@@ -53,6 +55,7 @@ struct sort_header {
     struct value_table values;
     uint64_t base[2][SORT_MAX_PASSES][SORT_DIGITS]; /* [0]: histograms, then starts; [1]: starts of odd portions, or cursors */
     uint32_t histograms_done;                       /* CTAs */
+    uint32_t nstrays;                               /* keys that have got a number (sort_strays.cuh) */
     uint32_t nruns[2];                              /* passes that run; and behind these, if keys are to be mended (sort_mend.cuh) */
     uint32_t ticket[2], tiles_done[2];              /* of all of either together, in their order */
     uint32_t unmended;                              /* not 0: keys are to be sorted by all digits after all (sort_mend.cuh) */
@@ -66,10 +69,18 @@ struct sort_header {
  * or what these do if there are few values; or they are there already, and have not been counted before (sort_slots.cuh). */
 enum split_outcome { ALL_FIT, NOT_SPLIT, PASSES_PLANNED, PERHAPS_FEW, IN_SLOTS };
 
-/* Device memory: the bits in which images differ from the first one, as seen by each CTA of a kernel that has left a sort to the passes. */
+/* The bits that vary in nearly all images, and those that nearly all have set; strays have others (sort_strays.cuh). */
+struct often_bits {
+    uint64_t varying, shared;
+};
+
+/* Device memory: the bits in which images differ from the first one, as seen by each CTA of a kernel that has left a sort to the passes;
+ * and how many strays there are. */
 struct seen_bits {
     uint32_t nctas; /* 0: none has looked */
     uint64_t of_cta[SORT_HISTOGRAM_THREADS];
+    uint32_t nstrays[SORT_HISTOGRAM_THREADS];
+    struct often_bits often;
 };
 
 struct sort_job {
@@ -97,6 +108,7 @@ struct sort_job {
     const uint32_t *only_if;      /* NULL, or an enum split_outcome */
     const struct seen_bits *seen; /* NULL, or if that is NOT_SPLIT, which bits vary */
     uint32_t least_saved;         /* passes, if bits that do not vary are left out */
+    uint32_t most_strays;         /* keys that may have other bits all the same */
     uint32_t histogram_copies;    /* of each counter, in the histogram kernel: a power of two, at most 32 */
     struct sort_header *header;
     uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */
@@ -106,6 +118,12 @@ struct sort_job {
     uint32_t nportions;
     uint32_t rows; /* of a tile: SORT_THREADS keys each */
 };
+
+/* How many bits at the end of a digit do not vary: of keys that agree in them, a digit's values would be a power of two apart, and so in a
+ * few banks of shared memory. 32: none does. */
+static __device__ __forceinline__ uint32_t constant_below(uint64_t varying) {
+    return (uint32_t)varying ? (uint32_t)__ffs((int)(uint32_t)varying) - 1 : 32;
+}
 
 static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }

@@ -76,6 +76,12 @@ static __device__ __forceinline__ uint32_t bits_that_part(const struct sort_job 
     return most ? 64 - (uint32_t)__clzll((long long)(2 * most * job.n - 1)) : 0;
 }
 
+/* All of these but the lowest. */
+static __device__ __forceinline__ uint32_t without_lowest(uint32_t passes, int n) {
+    for (int i = 0; i < n; i++) passes &= passes - 1;
+    return passes;
+}
+
 /* live: a bit for each pass in which keys differ. Returns those that are worth while: the highest, as few as tell all keys of the sample
  * apart; or all. s_keys [MEND_SAMPLE]. All threads of the CTA that is done last call it. */
 template <typename KEY>
@@ -85,10 +91,17 @@ static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_jo
     KEY images[EACH];
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) images[k] = __ldcg(&job.header->values.key[k * SORT_HISTOGRAM_THREADS + threadIdx.x]);
+    const uint32_t least_low = job.shift[__ffs((int)without_lowest(live, MEND_LEAST_SAVED)) - 1] + more;
+    bool none = false; /* not even these tell a warp's first key from its others */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        const KEY other = __shfl_sync(~0u, images[k], 0) ^ images[k];
+        none = none || (other != 0 && other >> least_low == 0);
+    }
+    if (__syncthreads_or(none)) return live;
     const uint32_t least_bits = bits_that_part(job, images, s_keys);
     for (int left_out = __popc(live) - MEND_LEAST_PASSES; left_out >= MEND_LEAST_SAVED; left_out--) {
-        uint32_t kept = live;
-        for (int i = 0; i < left_out; i++) kept &= kept - 1;
+        const uint32_t kept = without_lowest(live, left_out);
         if ((uint32_t)__popc(kept) * SORT_DIGIT_BITS < least_bits) continue;
         const uint32_t low = job.shift[__ffs((int)kept) - 1] + more;
         __syncthreads(); /* nobody needs the shared memory any more */

@@ -22,6 +22,7 @@
 #include "sort_launch.cuh"
 #include "sort_mend.cuh"
 #include "sort_ranked_values.cuh"
+#include "sort_strays.cuh"
 #include "sort_tile.cuh"
 #include "sort_unordered.cuh"
 
@@ -43,34 +44,17 @@ static __device__ __forceinline__ struct sort_tile<KEY> tile_at(const struct sor
     return t;
 }
 
-/* Opens the keys of a tile, where they are: the last pass over closed ones. */
-template <typename KEY>
-static __device__ __forceinline__ void open_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile) {
-    constexpr int LOADS = 4;
-    const struct bit_gaps gaps = job.header->gaps;
-    const struct key_order<KEY> order(job);
-    KEY *keys = tile.keys_dst + tile.first;
-    for (uint32_t first = threadIdx.x; first < tile.count; first += LOADS * SORT_THREADS) {
-        KEY some[LOADS]; /* all read before one is written: the compiler would not know that these differ */
-#pragma unroll
-        for (int i = 0; i < LOADS; i++) some[i] = first + i * SORT_THREADS < tile.count ? keys[first + i * SORT_THREADS] : (KEY)0;
-#pragma unroll
-        for (int i = 0; i < LOADS; i++) {
-            const KEY key = order.key_of_image(open_image(gaps, order.image(some[i])));
-            if (first + i * SORT_THREADS < tile.count) keys[first + i * SORT_THREADS] = key;
-        }
-    }
-}
-
-/* Where a tile's keys of a digit go in this pass and portion; the portion's last tile says where the next portion's begin. */
+/* Where a tile's keys of a digit go in this pass and portion; the portion's last tile says where the next portion's begin. low: of the
+   pass. */
 struct pass_starts {
     uint64_t (*base)[SORT_MAX_PASSES][SORT_DIGITS];
-    uint32_t pass, portion;
+    uint32_t pass, portion, low;
     bool last_tile;
 
     __device__ __forceinline__ uint64_t of(uint32_t digit, uint32_t before, uint32_t count) const {
-        const uint64_t start = base[portion % 2][pass][digit] + before;
-        if (last_tile) base[(portion + 1) % 2][pass][digit] = start + count;
+        if (digit >= SORT_DIGITS >> low) return 0;
+        const uint64_t start = base[portion % 2][pass][digit << low] + before;
+        if (last_tile) base[(portion + 1) % 2][pass][digit << low] = start + count;
         return start;
     }
 };
@@ -108,12 +92,11 @@ template <bool MENDS, typename KEY> static __device__ __forceinline__ void repor
     desk.finished = 0;
 }
 
-/* One thread calls it, after a barrier behind the tile before: draws a ticket, and waits until all tiles that its tile depends on are done:
- * those of the passes before, and of the portions before. Before it waits it reports its own, and before it leaves: a last portion may have
- * fewer tiles than there are CTAs, and those who do it wait for all others. */
+/* One thread calls it, after a barrier behind the tile before: takes the ticket's tile, and waits until all tiles that it depends on are
+ * done: those of the passes before, and of the portions before. Before it waits it reports its own, and before it leaves: a last portion
+ * may have fewer tiles than there are CTAs, and those who do it wait for all others. */
 template <bool MENDS, typename KEY>
-static __device__ __forceinline__ void draw_ticket(const struct sort_job &job, struct pass_desk<KEY> &desk) {
-    desk.ticket = atomicAdd(&job.header->ticket[MENDS], 1);
+static __device__ __forceinline__ void take_tile(const struct sort_job &job, struct pass_desk<KEY> &desk) {
     if (desk.ticket / job.ntiles >= desk.nruns) {
         report<MENDS>(job, desk);
         return;
@@ -137,37 +120,43 @@ static __device__ __forceinline__ void draw_ticket(const struct sort_job &job, s
     desk.portion_tile = portion_tile;
     desk.round = desk.run.live * job.nportions + portion;
     desk.at = {desk.run.shift, desk.run.mask, job.states[desk.round % 2], portion_tile};
-    desk.starts = {job.header->base, desk.run.pass, portion, portion_tile == job.portion_tiles - 1};
+    desk.starts = {job.header->base, desk.run.pass, portion, desk.run.low, portion_tile == job.portion_tiles - 1};
 }
 
-/* All passes. SORT: sorts the tile at hand, s_desk.tile. */
+/* All passes, `nruns`. SORT: sorts the tile at hand, s_desk.tile. */
 template <typename KEY, int VALUE_NBYTES, bool MENDS, typename SORT>
-static __device__ __forceinline__ void do_passes(const struct sort_job &job, struct pass_desk<KEY> &s_desk, unsigned char *s_memory,
-                                                 const SORT &sort) {
+static __device__ __forceinline__ void do_passes(const struct sort_job &job, uint32_t nruns, struct pass_desk<KEY> &s_desk,
+                                                 unsigned char *s_memory, const SORT &sort) {
+    constexpr bool OPENS = VALUE_NBYTES > 0 && !MENDS;
+    if (threadIdx.x == 0) s_desk.ticket = atomicAdd(&job.header->ticket[MENDS], 1); /* on its way while the plan is */
     const uint32_t *runs = (const uint32_t *)&job.header->run[MENDS ? job.header->nruns[0] : 0];
-    for (uint32_t i = threadIdx.x; i < job.header->nruns[MENDS] * sizeof(struct pass_plan) / sizeof *runs; i += SORT_THREADS)
+    for (uint32_t i = threadIdx.x; i < nruns * sizeof(struct pass_plan) / sizeof *runs; i += SORT_THREADS)
         ((uint32_t *)s_desk.runs)[i] = runs[i];
     if (threadIdx.x == 0) {
-        s_desk.nruns = job.header->nruns[MENDS];
+        s_desk.nruns = nruns;
         s_desk.finished = s_desk.waited_for = 0;
     }
     __syncthreads(); /* the plan */
     for (;;) {
-        if (threadIdx.x == 0) draw_ticket<MENDS>(job, s_desk);
+        if (threadIdx.x == 0) take_tile<MENDS>(job, s_desk);
         __syncthreads(); /* the tile is known, and what was waited for can be seen by all */
         if (s_desk.ticket / job.ntiles >= s_desk.nruns) return;
         if (s_desk.run.kind == PASS_SORTS) {
             clear_states(job.states[(s_desk.round + 1) % 2], job.state_rows, s_desk.portion_tile, tiles_of_portion(job, s_desk.portion));
             sort();
-        } else if (VALUE_NBYTES > 0 && s_desk.run.kind == PASS_OPENS) {
-            open_tile(job, s_desk.tile);
+        } else if (OPENS && s_desk.run.kind == PASS_OPENS) {
+            if constexpr (OPENS) open_tile<KEY, VALUE_NBYTES>(job, s_desk.tile);
+        } else if (OPENS && s_desk.run.kind == PASS_STRAYS) {
+            if constexpr (OPENS) put_strays<KEY, VALUE_NBYTES>(job, s_desk.tile, s_desk.portion_tile, s_memory);
         } else if (MENDS && s_desk.run.kind == PASS_MENDS) {
             if constexpr (MENDS) mend_tile<KEY, VALUE_NBYTES>(job, s_desk.tile, s_desk.run.shift, s_memory);
         } else {
             copy_tile<KEY, VALUE_NBYTES>(job, s_desk.tile);
         }
         __syncthreads(); /* the tile is written; and nobody needs the shared memory any more */
-        if (threadIdx.x == 0) s_desk.finished++;
+        if (threadIdx.x > 0) continue;
+        s_desk.finished++;
+        s_desk.ticket = atomicAdd(&job.header->ticket[MENDS], 1);
     }
 }
 
@@ -180,15 +169,16 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
     __shared__ struct pass_desk<KEY> s_desk;
     static_assert(sizeof s_sums + sizeof s_desk + sizeof(struct bit_gaps) <= SHARED_STATIC_NBYTES, "room beside the tile");
     wait_for_predecessor();
-    if (!is_for_passes(job)) return;
-    if (MENDS && job.header->nruns[1] == 0) return;
+    const uint32_t nruns = load_relaxed(&job.header->nruns[MENDS]); /* all asked for together */
+    const uint32_t nvalues = sizeof(KEY) >= 4 && !MENDS && job.most_values ? load_relaxed(&job.header->values.nvalues) : 0;
+    if (!is_for_passes(job) || (MENDS && nruns == 0)) return;
     if constexpr (sizeof(KEY) >= 4 && !MENDS) {
-        if (job.most_values && job.header->values.nvalues) {
+        if (nvalues) {
             if constexpr (VALUE_NBYTES == 0) {
                 fill_values<SORT_THREADS, KEY>(job);
             } else {
                 const struct value_order<KEY> order(job, s_memory);
-                do_passes<KEY, VALUE_NBYTES, MENDS>(job, s_desk, s_memory, [&] {
+                do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, s_desk, s_memory, [&] {
                     sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts,
                                                                       s_memory + ranked_values_nbytes(sizeof(KEY)), s_sums, order);
                 });
@@ -204,18 +194,18 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             for (uint32_t i = threadIdx.x; i < sizeof s_gaps / sizeof *words; i += SORT_THREADS) ((uint32_t *)&s_gaps)[i] = words[i];
             __syncthreads(); /* the plan */
         }
-        do_passes<KEY, VALUE_NBYTES, MENDS>(job, s_desk, s_memory, [&] {
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, s_desk, s_memory, [&] {
             const closed_order<KEY> order(key_order<KEY>(job), s_gaps, closed, s_desk.run.live);
             if constexpr (sizeof(KEY) >= 4) {
                 const uint32_t pass = s_desk.run.pass;
                 if (job.unordered && s_desk.run.live == 0)
                     return move_unordered_tile<ROWS>(job, s_desk.tile, {s_desk.run.shift, s_desk.run.mask}, job.header->base[0][pass],
-                                                     job.header->base[1][pass], s_memory, s_sums, order);
+                                                     s_desk.run.low, job.header->base[1][pass], s_memory, s_sums, order);
             }
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, order);
         });
     } else {
-        do_passes<KEY, VALUE_NBYTES, MENDS>(job, s_desk, s_memory, [&] {
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, s_desk, s_memory, [&] {
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, key_order<KEY>(job));
         });
     }

@@ -8,6 +8,7 @@
 #define UPSWEEP_CUDA_SORT_PLACED_CUH
 
 #include "async.cuh"
+#include "sort_repeats.cuh"
 #include "sort_values.cuh"
 
 /* Bits that tell n places apart. */
@@ -131,8 +132,10 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
         items[row] = placed.item_of(keys[row], place);
         if (place < n) ranks.set(row, atomicAdd(&s_bins[items[row] >> BIN_SHIFT], 1));
     }
-    __syncthreads();                                                                                        /* all counts */
-    const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums) > WINDOW_HALO); /* also: all starts */
+    __syncthreads(); /* all counts */
+    const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums);
+    const bool some_deep = __syncthreads_or(deepest > WINDOW_HALO); /* also: all starts */
+    const bool deep = some_deep && __syncthreads_or(deepest > DEEP_FEW_ITEMS);
 
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
      */
@@ -147,8 +150,13 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
         if (place < n) s_slots[deep ? slot : slot_at<ITEM>(slot)] = items[row];
     }
     wait_for_copies();
-    __syncthreads(); /* all items are in their bins, or, if some bin is deep, in their old order; and all values have been read */
-    if (deep) sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, placed.shift);
+    __syncthreads(); /* all items are in their bins, or, if some bin is too deep, in their old order; and all values have been read */
+    if (deep) {
+        sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, placed.shift);
+    } else if (some_deep) {
+        sort_each_deep_bin<SHAPE, false>(s_slots, first, n, s_bins, (ITEM)0);
+        __syncthreads(); /* all deep bins are in order */
+    }
     put_bucket<SHAPE>(job, bucket, placed, s_slots, s_values, {first, first + n}, nwindows);
 }
 

@@ -58,7 +58,8 @@ template <typename KEY>
 static __device__ __forceinline__ uint64_t find_varying(const struct rounds_job &job, KEY first, struct rounds_desk &s) {
     const struct key_order<KEY> order(job.sort);
     KEY varying = 0;
-    read_keys((const KEY *)job.sort.keys_in, job.sort.n, varying_bits<KEY>{order, first, varying});
+    uint32_t nstrays = 0; /* there are none */
+    read_keys((const KEY *)job.sort.keys_in, job.sort.n, varying_bits<KEY>{order, first, {~UINT64_C(0), 0}, varying, nstrays});
     const uint64_t of_cta = or_of_threads(varying, s.seen);
     if (threadIdx.x == 0) job.exchange->varying[blockIdx.x] = of_cta;
     arrive(job.exchange, 1);
@@ -72,7 +73,7 @@ static __device__ void plan_rounds(const struct rounds_job &job, uint64_t varyin
     if constexpr (sizeof(KEY) >= 4) {
         s.closed = job.looks && job.all_bits && digits_saved(varying) > 0;
         if (s.closed) {
-            plan_digits(s.gaps, varying);
+            plan_digits(s.gaps, count_bits(varying), 0);
             plan_closing<KEY>(s.gaps, (KEY)varying, first);
             return;
         }
@@ -81,9 +82,10 @@ static __device__ void plan_rounds(const struct rounds_job &job, uint64_t varyin
     s.gaps.shift[0] = s.gaps.mask[0] = 0;
     for (uint32_t pass = 0; pass < job.sort.npasses; pass++) {
         const uint32_t shift = job.sort.shift[pass], mask = job.sort.mask[pass];
-        if ((varying >> shift & mask) == 0) continue;
-        s.gaps.shift[ndigits] = shift;
-        s.gaps.mask[ndigits++] = mask;
+        const uint32_t low = constant_below(varying >> shift & mask);
+        if (low == 32) continue;
+        s.gaps.shift[ndigits] = shift + low;
+        s.gaps.mask[ndigits++] = mask >> low;
     }
     s.gaps.ndigits = max(ndigits, 1u);
 }

@@ -167,16 +167,15 @@ static __device__ __forceinline__ void prefetch_slots_tile(const struct split_jo
     if (PAIRS) prefetch_items((const uint32_t *)job.values + first, min(job.n - first, tile_items));
 }
 
-/* Do many threads of a tile of pairs have a key that repeats? All threads call it. */
+/* How many threads of a tile of pairs have a key that repeats? All threads call it. */
 template <int ROWS, typename SOURCE, typename ITEMS>
-static __device__ __forceinline__ bool has_many_ties(const SOURCE (&images)[ROWS], const ITEMS &items, const struct looked_keys &looked,
-                                                     uint32_t most) {
+static __device__ __forceinline__ uint32_t count_ties(const SOURCE (&images)[ROWS], const ITEMS &items, const struct looked_keys &looked) {
     bool tied = false;
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         if (items.has(row) && looked.meets_itself((uint32_t)((uint64_t)images[row] >> 32))) tied = true;
     }
-    return (uint32_t)__syncthreads_count(tied) > most;
+    return (uint32_t)__syncthreads_count(tied);
 }
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
@@ -228,9 +227,10 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     struct packed_ranks<ROWS> ranks = {};
     constexpr bool SKEWED = FULL && STEP == SLOTS_FINE; /* where sorted keys are, whose warps may have two digits */
     count_warp<SKEWED, false, FULL || is_single(STEP)>(ranks, images, items, s.counts, digits);
-    if (SHAPE::PAIRS && looks && has_many_ties(images, items, looked, slots.most_ties)) {
-        if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
-        return false;
+    if (SHAPE::PAIRS && looks) {
+        const uint32_t nties = count_ties(images, items, looked);
+        if (nties > slots.most_ties && threadIdx.x == 0) job.header->slots_full = nties > slots.vain_ties ? SLOTS_IN_VAIN : SLOTS_FULL;
+        if (nties > slots.most_ties) return false;
     }
     __syncthreads(); /* all counts */
     if (is_single(STEP))

@@ -163,7 +163,7 @@ static __device__ __forceinline__ void look_for_skew(const struct split_job &job
 template <typename KEY>
 static __device__ __forceinline__ void look_for_repeats(const struct split_job &job, uint32_t *s_keys, uint32_t *s_npairs) {
     const bool only = job.slots.coarse_bits == 0; /* then it must be found out sooner */
-    const uint32_t nkeys = only ? SLOTS_LOOKED / 2 : SLOTS_LOOKED, part = only ? 5 : 8;
+    const uint32_t nkeys = !only ? SLOTS_LOOKED : job.n > SLOTS_LOOKED_MANY ? SLOTS_LOOKED / 2 : SLOTS_LOOKED / 4, part = only ? 5 : 8;
     const uint32_t limit = max((uint32_t)((uint64_t)nkeys * nkeys / job.n / part), 8u);
     if (look_at_keys<KEY>(job, nkeys, looked_keys{s_keys}, limit, s_npairs)) job.header->slots_full = SLOTS_IN_VAIN;
 }

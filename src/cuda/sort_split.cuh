@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     split_histogram(const __grid_constant__ struct split_job job, const __grid_constant__ struct sort_job passes) {
     extern __shared__ __align__(16) uint32_t s_words[];
     __shared__ uint32_t s_sums[32], s_stop, s_npairs;
-    __shared__ uint64_t s_seen[32];
+    __shared__ uint64_t s_seen[32], s_often[2][32];
     __shared__ struct bucket_news s_news;
     __shared__ struct digit_table<DIGITS> s_table;
     wait_for_predecessor();
@@ -172,16 +172,21 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     const struct bucket_counts<KEY, DIGITS> counts = {
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
-    const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
-    /* What goes with keys that differ in two digits is moved twice by passes, too, and then it is in order. */
-    const bool two_digits = passes.header && passes.has_values && varying_digits(varying_in_sample<KEY>(job, s_seen)) <= 2;
+    bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words), two_digits = false;
+    if (passes.header && passes.has_values) {
+        const uint64_t varying = varying_in_sample<KEY>(job, s_seen);
+        few = few && closed_digits(varying) > 1;   /* else passes by that digit are as quick, and need not know the values */
+        two_digits = varying_digits(varying) <= 2; /* what goes with such keys is moved twice by passes, too, and then it is in order */
+    }
     __syncthreads(); /* s_seen may be used again */
     const bool in_vain = few || two_digits || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
     /* All CTAs agree: nothing that they decide by is written before the last one is done. */
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS && job.header->outcome == NOT_SPLIT) || (job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
     if (skewed && !few && passes.header) {
-        const uint32_t how = count_and_plan<KEY>(passes, s_words, job.seen, job.least_saved);
+        struct often_bits often = {~UINT64_C(0), 0};
+        if (job.seen && job.most_strays) often = often_in_sample<KEY>(job, s_often);
+        const uint32_t how = count_and_plan<KEY>(passes, s_words, job.seen, job.least_saved, often);
         if (how && threadIdx.x == 0) job.header->outcome = how;
         return;
     }

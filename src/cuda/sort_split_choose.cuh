@@ -41,6 +41,13 @@ static uint32_t sample_limit(const struct split_job *job, uint64_t n) {
     return limit < npairs ? (uint32_t)limit : 0;
 }
 
+/* Of keys that are spread at random no more do, but for eight standard deviations: what slots of one size need, though no bucket be too big
+ * for a CTA. */
+static uint32_t even_limit(uint32_t bits) {
+    const float chance = (float)(SPLIT_HISTOGRAM_THREADS * (SPLIT_HISTOGRAM_THREADS - 1) / 2) / (float)(1u << bits);
+    return (uint32_t)(chance + 8 * sqrtf(chance)) + 8;
+}
+
 /* Sets bits and shape, with a coarse partition before the last one or without. */
 static void set_bits(struct split_job *job, uint64_t n, uint32_t bits, bool two, uint32_t limit) {
     job->coarse_bits = two ? bits / 2 : 0;
@@ -295,6 +302,7 @@ static bool choose_pair_slots(struct split_job *slots, const struct sort_args *a
         if (!plan_slots(slots, args->n, room, PAIR_SLOTS_DEVIATIONS, true, bits, limits[shape])) continue;
         slots->slots.size = slots->cursor + slots->nnumbers; /* beyond the histogram of the split, whose buckets are smaller */
         set_bits(slots, args->n, bits, false, limits[shape]);
+        slots->sample_limit = even_limit(bits);
         slots->values = args->values_in;
         slots->values_out = args->values_out;
         return true;

@@ -59,7 +59,8 @@ struct slots_plan {
     uint32_t coarse_tiles;           /* of a coarse bucket, at most */
     uint32_t tile_items;             /* of floats, in the step at hand */
     uint32_t nfirst;                 /* CTAs that look at a sample before they begin */
-    uint32_t tile_ties, most_ties;   /* of pairs (sort_slots_pairs.cuh): room for ties of a tile; repeats in a tile that are too many */
+    uint32_t tile_ties;              /* of pairs (sort_slots_pairs.cuh): room for ties of a tile; */
+    uint32_t most_ties, vain_ties;   /* repeats in a tile that are too many; and, beyond these, for a histogram, too */
     void *area;                      /* NULL: there are none */
     void *aside;
     uint32_t *size; /* of each bucket; zeroed before */
@@ -113,7 +114,8 @@ struct split_job {
     uint32_t uneven_limit;  /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
     struct seen_bits *seen; /* NULL, or who leaves keys to the passes says which of their bits vary */
     uint32_t most_values;   /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
-    uint32_t least_saved;   /* passes, if bits that do not vary are left out (sort_gaps.cuh) */
+    uint32_t least_saved;   /* passes, if bits that do not vary are left out (sort_gaps.cuh), */
+    uint32_t most_strays;   /* and keys that may have other bits all the same (sort_strays.cuh) */
     uint32_t *states[2];    /* of the tiles of stable partitions; NULL: there are none */
     uint32_t state_words[2];
 

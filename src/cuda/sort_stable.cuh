@@ -114,9 +114,10 @@ static __device__ __forceinline__ void sort_stable_bucket(const struct sort_job 
     sort_placed<SHAPE>(job, bucket, placed, keys, s_memory, s_sums);
 }
 
-/* One CTA a bucket; or, SOME, as many as run at once. Dynamic shared memory: the shape's, then the values. */
+/* One CTA a bucket; or, SOME, as many as run at once, which are fewer, as what is kept from bucket to bucket would spill registers. Dynamic
+ * shared memory: the shape's, then the values. */
 template <typename KEY, typename SHAPE, bool SOME>
-__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
+__global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM - SOME)
     stable_buckets(const __grid_constant__ struct sort_job job, const __grid_constant__ struct split_job split) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ uint32_t s_sums[32];

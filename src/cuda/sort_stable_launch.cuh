@@ -15,6 +15,8 @@ static cudaError_t launch_pair_slots(struct split_job *job, const struct cuda_qu
     job->slots.nfirst = (uint32_t)queue->nsms - 1;
     job->slots.tile_ties = (uint32_t)ties_of_tile(job->n);
     job->slots.most_ties = job->slots.tile_ties * 3 / 10; /* of the ties, so many are seen to repeat, and some more by chance */
+    const uint64_t npairs = (uint64_t)PAIR_SLOTS_TILE * PAIR_SLOTS_TILE / 2;
+    job->slots.vain_ties = max_u32(job->slots.most_ties, (uint32_t)(npairs * PAIR_SLOTS_DRAWN / job->n * 3 / 4)); /* so many meet */
     cudaError_t error = launch_slots_step<uint32_t, uint64_t, SLOTS_PAIRS>(job, queue);
     if (error != cudaSuccess) return error;
     const bool middle = job->bucket_max == SHAPES::MIDDLE::ITEMS;
@@ -40,7 +42,7 @@ static cudaError_t launch_stable_shape(const struct sort_job *job, const struct 
     const uint32_t nbuckets = 1u << (split->coarse_bits + split->fine_bits),
                    shared = SHAPE::SHARED_NBYTES + SHAPE::ITEMS * job->value_nbytes;
     if constexpr (SOME) {
-        const uint32_t nctas = (uint32_t)min_u64(nbuckets, (uint64_t)queue->nsms * SHAPE::CTAS_PER_SM);
+        const uint32_t nctas = (uint32_t)min_u64(nbuckets, (uint64_t)queue->nsms * (SHAPE::CTAS_PER_SM - 1));
         return launch_next(queue, stable_buckets<KEY, SHAPE, true>, nctas, SHAPE::THREADS, shared, *job, *split);
     }
     return launch_next(queue, stable_buckets<KEY, SHAPE, false>, nbuckets, SHAPE::THREADS, shared, *job, *split);

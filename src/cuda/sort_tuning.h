@@ -115,6 +115,13 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
 /* Of more keys with something beside them that do not fit the multiprocessors, it is worth while to ask which bits vary. */
 #define GAPS_VALUES_MIN (1u << 20)
 
+/* Keys that may have other bits than nearly all (sort_strays.cuh): of a sample's 32 parts, so many at most have some; in all, as many at
+ * most as there are places for values; and passes that leaving these bits out must save. */
+#define STRAY_PARTS  8
+#define STRAYS_MAX   8192u
+#define STRAYS_SAVED 2
+#define SPARSE_BITS  6 /* a top digit with one key in 2^so many of the mean has none, or strays */
+
 /* Of more 32-bit keys with values that fit the multiprocessors, rounds (sort_rounds.cuh) are quicker than buckets by the bits that vary. */
 #define GAPS_ROUNDS_MIN (1u << 19)
 
@@ -181,9 +188,12 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define PAIR_SLOTS_DEVIATIONS     6
 #define PAIR_SLOTS_BUCKET_TIES    1024u
 #define PAIR_SLOTS_SAMPLE_REPEATS 3
+#define PAIR_SLOTS_DRAWN          12u /* if values are drawn more often, bins of the stable split are too deep for a warp */
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
+#define SLOTS_LOOKED_MANY \
+    (1u << 23) /* of no more items than this fewer are looked at for repeats: it must be known before they are moved */
 /* The same of floats (sort_cell_slots.cuh): in room of which one key in 25 is for coarse buckets; numbers that one partition tells apart;
  * keys a thread. */
 #define CELL_SLOTS_ASIDE_PART  25

@@ -9,12 +9,12 @@
 #include "sort_partition.cuh"
 #include "sort_tile.cuh"
 
-/* Moves a tile. starts: where the keys of each digit go; moved: how many of them have been, zero before. s_memory: first the counters of
- * digits, then the tile. All threads call it. */
+/* Moves a tile. starts: where the keys of each digit go, `low` as in a pass_plan; moved: how many of them have been, zero before. s_memory:
+ * first the counters of digits, then the tile. All threads call it. */
 template <int ROWS, typename KEY, typename ORDER>
-static __device__ __forceinline__ void move_unordered_tile(const struct sort_job &job, const struct sort_tile<KEY> tile,
-                                                           const struct bit_digits digits, const uint64_t *starts, uint64_t *moved,
-                                                           unsigned char *s_memory, struct digit_sums &s, const ORDER &order) {
+static __device__ __forceinline__ void
+move_unordered_tile(const struct sort_job &job, const struct sort_tile<KEY> tile, const struct bit_digits digits, const uint64_t *starts,
+                    uint32_t low, uint64_t *moved, unsigned char *s_memory, struct digit_sums &s, const ORDER &order) {
     uint32_t *s_counts = hold_address((uint32_t *)s_memory);
     const uint32_t warp = threadIdx.x / 32, start = warp * 32 * job.rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, job.rows, tile.count);
@@ -29,7 +29,8 @@ static __device__ __forceinline__ void move_unordered_tile(const struct sort_job
     __syncthreads(); /* all counts */
 
     const uint32_t count = threadIdx.x < SORT_DIGITS ? s_counts[threadIdx.x] : 0;
-    const uint64_t to = count ? starts[threadIdx.x] + atomicAdd((unsigned long long *)&moved[threadIdx.x], (unsigned long long)count) : 0;
+    const uint64_t to =
+        count ? starts[threadIdx.x << low] + atomicAdd((unsigned long long *)&moved[threadIdx.x], (unsigned long long)count) : 0;
     const uint32_t place = scan_threads(count, s.sums);
     if (threadIdx.x < SORT_DIGITS) {
         s_counts[threadIdx.x] = place;

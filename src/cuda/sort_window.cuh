@@ -213,8 +213,12 @@ static __device__ __noinline__ void sort_deep_bins(T *s_slots, uint32_t first, u
     T images[SHAPE::ROWS];
 #pragma unroll
     for (int row = 0; row < SHAPE::ROWS; row++) images[row] = items.has(row) ? s_items[start + row * SORT_TEAM] : (T)0;
+    T varying = 0;
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) varying |= items.has(row) ? images[row] ^ s_items[0] : (T)0;
     __syncthreads(); /* all items are in registers before counters take their room */
     for (uint32_t shift = lo_bit; shift < sizeof(T) * 8; shift += SORT_DIGIT_BITS) {
+        if (!__syncthreads_or(digit_of(varying, shift, SORT_DIGITS - 1) != 0)) continue;
         reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(images, items, start, n, memory, shift, SORT_DIGITS - 1);
     }
 #pragma unroll

@@ -116,6 +116,11 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         return x & ~(UINT64_C(15) << (nbits - 16));
     case ECHO:
         return spread_number(i % 2000 == 1000 ? i - 1000 : i, nbits);
+    case FLOCK:
+        if (rng_below(&rng, 1000)) return masked_key(SPARSE, x, nbits) | (some & ~masked_key(SPARSE, all, nbits));
+        return rng_below(&rng, 2) ? x : spread_number(rng_below(&rng, 10), nbits);
+    case NIBBLE:
+        return x & UINT64_C(0xf0f0f0f0f0f0f0f0);
     case LATE_ECHO:
         return spread_number(i % 2000 >= 1000 && i > n / 4 * 3 ? i - 1000 : i, nbits);
     case NESTS:

@@ -45,6 +45,8 @@ enum distribution {
     SUNK,      /* four bits below the top twelve are zero, so that bins are 16 times what is expected */
     ECHO,      /* one in 2,000 occurs once more, 1,000 keys later; */
     LATE_ECHO, /* each that does not come in the first three quarters */
+    FLOCK,     /* every third bit, the others shared, but for one in 1,000, half of which have ten values */
+    NIBBLE,    /* four bits of every eight */
     /* Of 64 bits. */
     NESTS, /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */
     CROWD  /* or one in 5,000 of the only one */

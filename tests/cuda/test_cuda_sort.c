@@ -161,18 +161,18 @@ static void test_rounds(void) {
 }
 
 /* Keys with something, of sizes that the smaller tiles of passes and of stable partitions take in one full round or in two; and less, so
- * that the last tile is short, or that there are fewer. */
+ * that the last tile is short, or that there are fewer. Some kinds have strays. */
 static void test_full_rounds(void) {
-    static const enum distribution distributions[] = {SKEWED, RANDOM, HOT, MISFIT};
+    static const enum distribution distributions[] = {SKEWED, RANDOM, FLOCK, MISFIT, HOT, MISFITS, NIBBLE};
     static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_U64, UPSWEEP_I32};
     const uint64_t sizes[] = {16 * row, 32 * row, 14 * row + 1, 16 * row - 4097, 32 * row - 8192, 28 * row + 1};
-    for (unsigned i = 0; i < (quick() ? 2 : 6) * 4 * 6; i++) {
-        struct sort_case c = {.form = i % 2 ? ARGSORT32 : PAIRS, .type = types[i % 3], .n = sizes[i / 24]};
+    for (unsigned i = 0; i < (quick() ? 2 : 6) * 7 * 6; i++) {
+        struct sort_case c = {.form = i % 2 ? ARGSORT32 : PAIRS, .type = types[i % 3], .n = sizes[i / 42]};
         c.key_nbytes = elem_size(c.type);
         c.value_nbytes = c.form == PAIRS && i % 4 ? 8 : 4;
-        c.order.descending = (i / 12 + i / 24) % 2;
-        c.keys_in_place = c.form == PAIRS && (i / 6 + i / 24) % 2;
-        test_case(c, distributions[i / 6 % 4]);
+        c.order.descending = (i / 12 + i / 42) % 2;
+        c.keys_in_place = c.form == PAIRS && (i / 6 + i / 42) % 2;
+        test_case(c, distributions[i / 6 % 7]);
     }
 }
 
