@@ -25,7 +25,8 @@
  *        sort_stable.cuh  of keys with values: sort_placed.cuh; of uniform ones of 32 bits with 4 bytes before that, sort_slots_pairs.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
  *        sort_shorts_fused.cuh   of fewer
- *        sort_few.cuh     of others of few values, by the kernels of onesweep; with something beside them, one pass: sort_ranked_values.cuh
+ *        sort_few.cuh     of others of few values, by the kernels of onesweep, sort_few_fill.cuh; with something beside them, one pass:
+ *                         sort_ranked_values.cuh
  *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh
  *
  * What is decided on the host depends on sizes and alignment only (sort_plan.cuh); what depends on the keys is decided by the first kernel:

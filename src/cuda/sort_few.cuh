@@ -4,13 +4,17 @@
  *     count     each CTA enters every value that it meets in a table, and counts it there
  *     merge     the tables of all CTAs into one
  *     plan      the last CTA sorts the values; their counts say where each one's run begins
- *     fill      by the kernel that would have done the passes (sort_pass.cuh), which if there is something with the keys are passes by the
- *               ranks of their values (sort_ranked_values.cuh)
+ *     fill      by the kernel that would have done the passes (sort_pass.cuh, sort_few_fill.cuh), which if there is something with the keys
+ *               are passes by the ranks of their values (sort_ranked_values.cuh)
  *
  * The sample only says whether to try. What it has missed is entered like any other value; and a CTA whose table is full, or which meets
- * new values when it should know them all, counts its keys by their digits, as if nothing had been tried (sort_histogram.cuh). If one does,
- * or if the table of all is full, the values that are in there are added to the histograms of the digits, each as often as it occurs, and
- * the passes do the sort.
+ * many new values when it should know them all, or hears that another one does, counts its keys by their digits, as if nothing had been
+ * tried (sort_histogram.cuh). If one does, or if the table of all is full, the values that are in there are added to the histograms of the
+ * digits, each as often as it occurs, and the passes do the sort.
+ *
+ * Of keys alone, a CTA then puts keys of new values aside, up to one in VALUE_ASIDE_PART, and those it has met once. All of these are
+ * counted by their digits, sorted by the passes by themselves, and come between the runs of the others: so a few keys that may be anything
+ * do no harm.
  *
  * A table holds each value less (by exclusive or) the first key of all: so 0 marks a free place, and 0 itself has one of its own. The place
  * of a value is drawn by a multiplication, or is the next free one behind that.
@@ -19,7 +23,6 @@
 #ifndef UPSWEEP_CUDA_SORT_FEW_CUH
 #define UPSWEEP_CUDA_SORT_FEW_CUH
 
-#include "sort_fill.cuh"
 #include "sort_ranked_values.cuh"
 #include "sort_read.cuh"
 #include "sort_sums.cuh"
@@ -28,8 +31,9 @@ enum {
     VALUE_SAMPLE = 1024,   /* keys: one a thread of the kernels that count */
     VALUE_PROBES = 32,     /* places that a value may take, its own one and the next ones */
     VALUE_EARLY_KEYS = 32, /* of a thread; of few values, a CTA knows most by then, */
-    VALUES_LATE = 32,      /* and will meet few others */
-    VALUE_LOOK_KEYS = 256, /* of a thread, after which it looks whether another CTA has given up */
+    VALUES_LATE = 32,      /* and will meet few others; */
+    VALUE_ASIDE_PART = 64, /* or, of keys alone, one in so many keys has another, and is put aside, */
+    VALUE_ASIDE_KEYS = 24, /* of so many of a thread at least */
     VALUES_MAX = 4096,     /* that are sorted, at most */
 };
 
@@ -38,24 +42,28 @@ static constexpr uint32_t value_table_nbytes(size_t key_nbytes) { return VALUE_S
 
 /* Of a CTA. */
 struct value_desk {
-    uint32_t full;  /* not 0 when counting on would be in vain */
-    uint32_t nlate; /* values that were entered late */
-    uint32_t nvalues;
+    uint32_t full;              /* not 0 when counting on would be in vain */
+    uint32_t nlate;             /* values that were entered late */
+    uint32_t nput, first_aside; /* keys that were put aside, and where they come among those of all */
+    uint32_t nvalues, naside;   /* of all */
+    void *aside;                /* NULL, or for keys of rare values */
 };
 
 /* ---- the sample -------------------------------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ uint32_t value_slot(uint32_t value) { return value * 0x9e3779b1u >> (32 - VALUE_SLOT_BITS); }
-
 static __device__ __forceinline__ uint32_t value_slot(uint64_t value) {
     return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - VALUE_SLOT_BITS));
 }
 
 /* A sample: of each thread a key, the same in each CTA; any of the thread's part of all, since keys may lie in some order by equal
  * distances. */
+static __device__ __forceinline__ uint64_t sampled_at(uint64_t n, uint32_t thread) {
+    const uint32_t random = (thread + 1) * 0x9e3779b9u; /* Knuth's multiplicative hash */
+    return thread * n / VALUE_SAMPLE + (random * (n / VALUE_SAMPLE) >> 32);
+}
 template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const KEY *keys, uint64_t n) {
-    const uint32_t random = (threadIdx.x + 1) * 0x9e3779b9u; /* Knuth's multiplicative hash */
-    return keys[threadIdx.x * n / VALUE_SAMPLE + (random * (n / VALUE_SAMPLE) >> 32)];
+    return keys[sampled_at(n, threadIdx.x)];
 }
 
 /* Are keys of some 3000 values, or fewer, if so many of a sample occur once, and so many are one of two? Of so many values five times as
@@ -97,15 +105,17 @@ static __device__ __forceinline__ uint64_t swap_if_free(uint64_t *place, uint64_
     return atomicCAS((unsigned long long *)place, 0ull, (unsigned long long)value);
 }
 
-/* Where in the table a value is, now at the latest; VALUE_SLOTS if there is no room. Value 0, whose place is the first one, is always
- * there. Unrolled in full: out of a loop lanes come one by one, and a warp goes on in pieces. */
-template <typename T> static __device__ __forceinline__ uint32_t enter_value(T *table, T value, bool *is_new) {
+/* Where in the table a value is, now at the latest if it enters; VALUE_SLOTS if it is not there, and does not enter, or there is no room.
+ * Value 0, whose place is the first one, is always there. Unrolled in full: out of a loop lanes come one by one, and a warp goes on in
+ * pieces. */
+template <typename T> static __device__ __forceinline__ uint32_t enter_value(T *table, T value, bool enters, bool *is_new) {
     uint32_t slot = value_slot(value);
     *is_new = false;
 #pragma unroll
     for (int probe = 0; probe < VALUE_PROBES; probe++) {
         T found = *(volatile T *)&table[slot];
         if (found == 0 && slot != 0) {
+            if (!enters) return VALUE_SLOTS;
             found = swap_if_free(&table[slot], value);
             *is_new = found == 0;
             if (found == 0) found = value;
@@ -123,20 +133,31 @@ template <typename KEY> struct value_counts {
     struct value_desk &desk;
     volatile uint32_t *const incomplete; /* of all */
     uint32_t &nseen;                     /* keys, by this thread */
+    uint32_t &news;                      /* of thread 0: what it was when looked at last, which nobody has to wait for */
 
     __device__ __forceinline__ void give_up() const { *incomplete = desk.full = 1; }
 
+    __device__ __forceinline__ void put_aside(KEY value) const {
+        const uint32_t number = atomicAdd(&desk.nput, 1);
+        if (number >= VALUES_LATE + (nseen - VALUE_EARLY_KEYS) * (VALUE_SAMPLE / VALUE_ASIDE_PART)) return give_up();
+        ((KEY *)desk.aside)[number] = value ^ first;
+    }
+
     __device__ __forceinline__ void enter(KEY value) const {
+        const bool late = nseen >= VALUE_EARLY_KEYS, enters = !late || *(volatile uint32_t *)&desk.nlate < VALUES_LATE;
         bool is_new;
-        const uint32_t slot = enter_value(values, value, &is_new);
-        if (slot < VALUE_SLOTS) atomicAdd(&counts[slot], 1);
-        const bool late = is_new && nseen >= VALUE_EARLY_KEYS;
-        if (slot == VALUE_SLOTS || (late && atomicAdd(&desk.nlate, 1) >= VALUES_LATE)) give_up();
+        const uint32_t slot = enter_value(values, value, enters, &is_new);
+        if (slot == VALUE_SLOTS) return enters || !desk.aside ? give_up() : put_aside(value);
+        atomicAdd(&counts[slot], 1);
+        if (is_new && late) atomicAdd(&desk.nlate, 1);
     }
 
     template <int N> __device__ __forceinline__ void add(const KEY (&keys)[N]) const {
         constexpr int GROUP = N < 4 ? N : 4;
-        if (threadIdx.x == 0 && nseen % VALUE_LOOK_KEYS == 0 && *incomplete) give_up();
+        if (threadIdx.x == 0) {
+            if (news) give_up();
+            news = *incomplete;
+        }
         if (*(volatile uint32_t *)&desk.full) return;
 #pragma unroll
         for (int begin = 0; begin < N; begin += GROUP) {
@@ -173,17 +194,22 @@ template <typename KEY> static __device__ __forceinline__ void add_digits(const 
     }
 }
 
-/* Adds a CTA's table to that of all. What finds no room there is counted by its digits. CTAs begin in different places, so that most values
- * have been entered by another one. All threads call it. */
+/* Adds a CTA's table to that of all. What finds no room there is counted by its digits; values that have occurred once are put aside, if
+ * there is where. CTAs begin in different places, so that most values have been entered by another one. All
+ * threads call it. */
 template <typename KEY>
 static __device__ __forceinline__ void merge_values(const struct sort_job &job, const struct value_counts<KEY> &mine) {
     struct value_table *all = &job.header->values;
-    const bool full = *mine.incomplete;
+    KEY *const aside = (KEY *)mine.desk.aside;
     for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) {
         const uint32_t place = (i + blockIdx.x * VALUE_SAMPLE) % VALUE_SLOTS, count = mine.counts[place];
         if (count == 0) continue;
+        if (count == 1 && aside) {
+            aside[atomicAdd(&mine.desk.nput, 1)] = mine.values[place] ^ mine.first;
+            continue;
+        }
         bool is_new;
-        const uint32_t slot = full ? VALUE_SLOTS : enter_value(all->key, (uint64_t)mine.values[place], &is_new);
+        const uint32_t slot = enter_value(all->key, (uint64_t)mine.values[place], true, &is_new);
         if (slot < VALUE_SLOTS) {
             atomicAdd((unsigned long long *)&all->count[slot], (unsigned long long)count);
         } else {
@@ -193,30 +219,62 @@ static __device__ __forceinline__ void merge_values(const struct sort_job &job, 
     }
 }
 
+/* Puts the keys that a CTA has put aside together with those of all others, and counts them by their digits. All threads call it, after a
+ * barrier. */
+template <typename KEY> static __device__ __forceinline__ void merge_aside(const struct sort_job &job, struct value_desk &s) {
+    const uint32_t naside = s.nput;
+    if (naside == 0) return;
+    if (threadIdx.x == 0) s.first_aside = atomicAdd(&job.header->values.naside, naside);
+    __syncthreads(); /* where they go */
+    for (uint32_t i = threadIdx.x; i < naside; i += VALUE_SAMPLE) {
+        const KEY key = ((const KEY *)s.aside)[i];
+        ((KEY *)job.keys_tmp)[s.first_aside + i] = key;
+        add_digits<KEY>(job, key, 1);
+    }
+}
+
+/* Where a CTA puts keys aside: in its part of the second half of a buffer, so that those of all have room in the first half. NULL if
+ * something goes with them, or if there are so few that values may have occurred once that are not rare. They always have room: they are
+ * keys that it meets late, one in VALUE_ASIDE_PART of them, and VALUES_LATE more, or whole values, of which it has counted VALUE_SLOTS at
+ * most. */
+template <typename KEY> static __device__ __forceinline__ KEY *place_aside(const struct sort_job &job) {
+    constexpr uint32_t LEAST = VALUE_ASIDE_KEYS * VALUE_SAMPLE / 2; /* keys of a CTA's part */
+    static_assert(LEAST > VALUE_SLOTS + 2 * VALUES_LATE + 2 * LEAST / VALUE_ASIDE_PART, "room for them");
+    const uint64_t half = job.n / 2, part = half / gridDim.x;
+    return job.has_values || part < LEAST ? NULL : (KEY *)job.keys_tmp + half + part * blockIdx.x;
+}
+
 /* Counts the CTA's share of all keys by value, if a sample, the same in all CTAs, says that it may help: *tried. False if this one has too
  * many, and nothing has been counted. All threads call it. */
 template <typename KEY>
 static __device__ __forceinline__ bool count_by_value(const struct sort_job &job, unsigned char *s_memory, struct value_desk &s,
                                                       bool *tried) {
     KEY *s_values = (KEY *)s_memory;
-    uint32_t *s_counts = (uint32_t *)(s_values + VALUE_SLOTS), nseen = 0;
+    uint32_t *s_counts = (uint32_t *)(s_values + VALUE_SLOTS), nseen = 0, news = 0;
     const KEY *keys = (const KEY *)job.keys_in;
     for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) s_counts[i] = 0;
-    if (threadIdx.x == 0) s.full = s.nlate = 0;
+    if (threadIdx.x == 0) {
+        s.full = s.nlate = s.nput = 0;
+        s.aside = place_aside<KEY>(job);
+    }
     __syncthreads(); /* zeroes before counts */
-    const struct value_counts<KEY> counts = { keys[0], s_values, s_counts, s, &job.header->values.incomplete, nseen };
+    const struct value_counts<KEY> counts = { keys[0], s_values, s_counts, s, &job.header->values.incomplete, nseen, news };
     bool few = *tried = sample_has_few_values(keys, job.n, job.most_values, s_counts);
     if (few) {
         for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) s_values[i] = 0;
         __syncthreads(); /* zeroes before values */
         read_keys(keys, job.n, counts);
+        if (threadIdx.x == 0 && news) s.full = 1;
         __syncthreads(); /* all counts */
         few = !s.full;
     }
-    if (few)
+    if (few) {
         merge_values(job, counts);
-    else if (threadIdx.x == 0)
+        __syncthreads(); /* all are put aside that will be */
+        if (s.aside) merge_aside<KEY>(job, s);
+    } else if (threadIdx.x == 0) {
         *counts.incomplete = 1;
+    }
     __syncthreads(); /* nobody needs the shared memory any more */
     return few;
 }
@@ -290,9 +348,9 @@ static __device__ __forceinline__ void write_values(const struct sort_job &job, 
     if (threadIdx.x == 0) all->nvalues = n;
 }
 
-/* The last CTA calls it, having seen all that the others did: plans the output if all keys are counted by value; if not, or if there is
- * something with the keys, sees to it that all are counted by their digits, or by the ranks of their values, and returns false. All threads
- * call it. */
+/* The last CTA calls it, having seen all that the others did: plans the output if all keys are counted by value, but for those put aside:
+ * s.naside, unless they are so few that they are as good as values. If not, or if there is something with the keys, sees to it that all are
+ * counted by their digits, or by the ranks of their values, and returns false. All threads call it. */
 template <typename KEY>
 static __device__ bool plan_values(const struct sort_job &job, unsigned char *s_memory, struct value_desk &s, uint64_t *s_sums) {
     constexpr uint32_t EACH = VALUE_SLOTS / VALUE_SAMPLE;
@@ -304,7 +362,10 @@ static __device__ bool plan_values(const struct sort_job &job, unsigned char *s_
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++)
         counts[k] = __ldcg(&all->count[k * VALUE_SAMPLE + threadIdx.x]); /* from L2, as atomics took place */
-    if (threadIdx.x == 0) s.nvalues = __ldcg(&all->incomplete) ? VALUES_MAX + 1 : 0;
+    if (threadIdx.x == 0) {
+        s.naside = __ldcg(&all->naside);
+        s.nvalues = __ldcg(&all->incomplete) ? VALUES_MAX + 1 : 0;
+    }
     __syncthreads(); /* 0 before counts */
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) {
@@ -312,13 +373,17 @@ static __device__ bool plan_values(const struct sort_job &job, unsigned char *s_
         if (at < VALUES_MAX) values.set(at, order.image((KEY)__ldcg(&all->key[k * VALUE_SAMPLE + threadIdx.x]) ^ first), counts[k]);
     }
     __syncthreads(); /* all values */
-    const uint32_t n = s.nvalues;
+    const uint32_t ncounted = s.nvalues, naside = s.naside;
+    const uint32_t n = ncounted + naside <= job.most_values ? ncounted + naside : ncounted;
     const bool few = n <= job.most_values && (!job.has_values || differ_in_digits(job, values, n)); /* else a pass by that digit does */
     if (few) {
         uint32_t nplaces = 1;
         while (nplaces < n) nplaces *= 2;
+        for (uint32_t i = ncounted + threadIdx.x; i < n; i += VALUE_SAMPLE)
+            values.set(i, order.image(__ldcg((const KEY *)job.keys_tmp + i - ncounted)), 1);
         for (uint32_t i = n + threadIdx.x; i < nplaces; i += VALUE_SAMPLE) values.set(i, (KEY) ~(KEY)0, 0);
         __syncthreads(); /* all places */
+        if (threadIdx.x == 0) all->naside = s.naside = n > ncounted ? 0 : naside;
         sort_values(values, nplaces);
         write_values(job, values, n, s_sums);
         if (!job.has_values) return true;
@@ -330,23 +395,6 @@ static __device__ bool plan_values(const struct sort_job &job, unsigned char *s_
     __threadfence(); /* these counts before the sums of them */
     __syncthreads();
     return false;
-}
-
-/* ---- the output -------------------------------------------------------------------------------------------------------------- */
-
-template <typename KEY> struct key_of_rank {
-    const uint64_t *keys;
-
-    __device__ __forceinline__ KEY operator()(uint32_t rank) const { return (KEY)keys[rank]; }
-};
-
-/* Each CTA of THREADS writes its share. */
-template <int THREADS, typename KEY> static __device__ __forceinline__ void fill_values(const struct sort_job &job) {
-    const struct value_table *all = &job.header->values;
-    const uint64_t share = (job.n + gridDim.x - 1) / gridDim.x, begin = min(blockIdx.x * share, job.n), end = min(begin + share, job.n);
-    if (begin == end) return;
-    const uint64_t *starts = all->count;
-    fill_stretch<THREADS>((KEY *)job.keys_out, begin, end, starts, {0, all->nvalues - 1, false}, key_of_rank<KEY>{all->key});
 }
 
 #endif

@@ -17,7 +17,7 @@
  *
  * Of 64-bit keys a sample says whether the highest digits tell them apart; then passes by the others are left out (sort_mend.cuh).
  *
- * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass.
+ * Many keys alone are counted by value instead, if there are few values (sort_few.cuh); then there is no pass, but for keys of others.
  * A split that knows from a sample that it is not for the keys does all this at once, unless more must be known of them (sort_split.cuh).
  * Cost: the keys read once.  Source: Adinets and Merrill, Onesweep, 2022, section 4.1 */
 #ifndef UPSWEEP_CUDA_SORT_HISTOGRAM_CUH
@@ -164,6 +164,16 @@ static __device__ void write_plan(const struct sort_job &job, const PLAN &plan, 
     if (mends) more[0] = {0, low, 0, 0, PASS_MENDS, false, false, false, BUFFER_OUT, BUFFER_OUT, BUFFER_OUT, nlive};
     job.header->nruns[0] = moves + opens + strays;
     job.header->nruns[1] = mends ? 1 + job.npasses : 0;
+}
+
+/* The passes of keys that were put aside when all others were counted by value (sort_few.cuh): they lie in keys_tmp, and come back there,
+ * since there are as many digits as bytes. */
+static __device__ void plan_aside(const struct sort_job &job) {
+    const uint32_t pass = threadIdx.x, from = pass % 2 ? BUFFER_OUT : BUFFER_TMP, to = pass % 2 ? BUFFER_TMP : BUFFER_OUT;
+    if (pass == 0) job.header->nruns[0] = job.npasses;
+    if (pass >= job.npasses) return;
+    const struct pass_plan run = {pass, job.shift[pass], job.mask[pass], 0, PASS_SORTS, false, false, false, from, to, from, pass};
+    job.header->run[pass] = run;
 }
 
 /* Are there gaps to be closed up? Then each CTA knows how, and the first leaves it to the passes. All threads call it. */
@@ -318,10 +328,12 @@ __global__ void __launch_bounds__(SORT_HISTOGRAM_THREADS) sort_histogram(const _
     if (!counted && !closed) count_all_digits<KEY>(job, key_order<KEY>(job), (uint32_t *)s_memory, sampled);
     if (!is_done_last(&job.header->histograms_done)) return;
     if constexpr (sizeof(KEY) >= 4) {
-        if (tried && plan_values<KEY>(job, s_memory, s_values, s_sums)) return; /* all CTAs have tried, or none has */
+        counted = tried && plan_values<KEY>(job, s_memory, s_values, s_sums); /* all CTAs have tried, or none has */
+        if (counted && s_values.naside == 0) return;
     }
     uint64_t varying;
     const uint32_t live = scan_all_histograms<KEY>(job, s_sums, &varying);
+    if (counted) return plan_aside(job);
     varying = or_of_threads(varying, s_sums);
     if (!closed)
         plan_passes<KEY>(job, live, varying, (uint32_t *)s_memory, sampled);

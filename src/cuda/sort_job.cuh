@@ -39,6 +39,7 @@ struct __align__(16) value_table {
     uint64_t key[VALUE_SLOTS], count[VALUE_SLOTS];
     uint32_t incomplete; /* some keys are counted by their digits */
     uint32_t nvalues;    /* 0: the passes do the sort */
+    uint32_t naside;     /* keys of rare values, which passes sort by themselves */
 };
 
 /* Digits cut out of images whose bits have been closed up (sort_gaps.cuh); ndigits 0: they are cut out of images as they are. */

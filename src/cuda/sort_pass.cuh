@@ -5,8 +5,8 @@
  * That makes the wait safe without all CTAs being resident at once. Where few keys are sorted, launches are what a sort costs, and where it
  * is found that this sort need not be done at all (sort_split.cuh), there is only one launch to be in vain.
  *
- * Keys alone that have been counted by value are not moved, but written anew (sort_few.cuh); others are sorted by the ranks of their values
- * (sort_ranked_values.cuh).
+ * Keys alone that have been counted by value are not moved, but written anew (sort_few_fill.cuh), once passes have sorted those few whose
+ * values were not worth a count; others are sorted by the ranks of their values (sort_ranked_values.cuh).
  *
  * Keys of 64 bits may be sorted by their highest digits only (sort_mend.cuh). Then they are mended by a second launch, in which the
  * passes by all digits are queued behind, and most often not done.
@@ -18,6 +18,7 @@
 #define UPSWEEP_CUDA_SORT_PASS_CUH
 
 #include "sort_few.cuh"
+#include "sort_few_fill.cuh"
 #include "sort_gaps.cuh"
 #include "sort_launch.cuh"
 #include "sort_mend.cuh"
@@ -28,12 +29,24 @@
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------------------ */
 
+/* What passes sort: all keys, or those that have been put aside (sort_few.cuh). */
+struct pass_extent {
+    uint64_t n;
+    uint32_t ntiles, nportions;
+};
+
+static __device__ __forceinline__ struct pass_extent extent_of_passes(const struct sort_job &job, uint32_t naside) {
+    if (naside == 0) return {job.n, job.ntiles, job.nportions};
+    return {naside, (naside - 1) / (job.rows * SORT_THREADS) + 1, 1};
+}
+
 template <typename KEY>
-static __device__ __forceinline__ struct sort_tile<KEY> tile_at(const struct sort_job &job, const struct pass_plan &run, uint32_t tile) {
+static __device__ __forceinline__ struct sort_tile<KEY> tile_at(const struct sort_job &job, uint64_t n, const struct pass_plan &run,
+                                                                uint32_t tile) {
     struct sort_tile<KEY> t;
     const uint32_t tile_items = job.rows * SORT_THREADS;
     t.first = (uint64_t)tile * tile_items;
-    t.count = (uint32_t)min((uint64_t)tile_items, job.n - t.first);
+    t.count = (uint32_t)min((uint64_t)tile_items, n - t.first);
     t.keys_src = (const KEY *)buffer_at(run.keys_src, job.keys_in, job.keys_out, job.keys_tmp) + t.first;
     t.keys_dst = job.drop_keys && run.last ? NULL : (KEY *)buffer_at(run.dst, NULL, job.keys_out, job.keys_tmp);
     const bool indices = run.first && !job.values_in;
@@ -59,8 +72,8 @@ struct pass_starts {
     }
 };
 
-static __device__ __forceinline__ uint32_t tiles_of_portion(const struct sort_job &job, uint32_t portion) {
-    const uint32_t left = job.ntiles - portion * job.portion_tiles;
+static __device__ __forceinline__ uint32_t tiles_of_portion(const struct sort_job &job, uint32_t ntiles, uint32_t portion) {
+    const uint32_t left = ntiles - portion * job.portion_tiles;
     return left < job.portion_tiles ? left : job.portion_tiles;
 }
 
@@ -75,6 +88,7 @@ static __device__ __forceinline__ void clear_states(uint32_t *states, uint32_t n
 
 /* What one thread of a CTA finds out for all: in shared memory, because registers are short. */
 template <typename KEY> struct pass_desk {
+    struct pass_extent all;
     uint32_t nruns, ticket; /* of this launch */
     uint32_t finished;      /* tiles that have not been reported yet */
     uint32_t waited_for;    /* tiles that were seen to be done */
@@ -97,11 +111,12 @@ template <bool MENDS, typename KEY> static __device__ __forceinline__ void repor
  * may have fewer tiles than there are CTAs, and those who do it wait for all others. */
 template <bool MENDS, typename KEY>
 static __device__ __forceinline__ void take_tile(const struct sort_job &job, struct pass_desk<KEY> &desk) {
-    if (desk.ticket / job.ntiles >= desk.nruns) {
+    const uint32_t ntiles = desk.all.ntiles;
+    if (desk.ticket / ntiles >= desk.nruns) {
         report<MENDS>(job, desk);
         return;
     }
-    const uint32_t number = desk.ticket % job.ntiles, portion = number / job.portion_tiles, portion_tile = number % job.portion_tiles;
+    const uint32_t number = desk.ticket % ntiles, portion = number / job.portion_tiles, portion_tile = number % job.portion_tiles;
     const uint32_t before = desk.ticket - portion_tile;
     if (before != desk.waited_for) {
         report<MENDS>(job, desk);
@@ -110,29 +125,31 @@ static __device__ __forceinline__ void take_tile(const struct sort_job &job, str
         __threadfence(); /* having seen them done, see what they wrote */
         desk.waited_for = before;
     }
-    desk.run = desk.runs[desk.ticket / job.ntiles];
+    desk.run = desk.runs[desk.ticket / ntiles];
     if (MENDS && desk.run.again && !load_relaxed(&job.header->unmended)) {
         desk.nruns = 0;
         return;
     }
-    desk.tile = tile_at<KEY>(job, desk.run, number);
+    desk.tile = tile_at<KEY>(job, desk.all.n, desk.run, number);
     desk.portion = portion;
     desk.portion_tile = portion_tile;
-    desk.round = desk.run.live * job.nportions + portion;
+    desk.round = desk.run.live * desk.all.nportions + portion;
     desk.at = {desk.run.shift, desk.run.mask, job.states[desk.round % 2], portion_tile};
     desk.starts = {job.header->base, desk.run.pass, portion, desk.run.low, portion_tile == job.portion_tiles - 1};
 }
 
-/* All passes, `nruns`. SORT: sorts the tile at hand, s_desk.tile. */
+/* All passes, `nruns`. naside: 0, or of the keys that were put aside. SORT: sorts the tile at hand, s_desk.tile. */
 template <typename KEY, int VALUE_NBYTES, bool MENDS, typename SORT>
-static __device__ __forceinline__ void do_passes(const struct sort_job &job, uint32_t nruns, struct pass_desk<KEY> &s_desk,
+static __device__ __forceinline__ void do_passes(const struct sort_job &job, uint32_t nruns, uint32_t naside, struct pass_desk<KEY> &s_desk,
                                                  unsigned char *s_memory, const SORT &sort) {
     constexpr bool OPENS = VALUE_NBYTES > 0 && !MENDS;
+    if (nruns == 0) return;
     if (threadIdx.x == 0) s_desk.ticket = atomicAdd(&job.header->ticket[MENDS], 1); /* on its way while the plan is */
     const uint32_t *runs = (const uint32_t *)&job.header->run[MENDS ? job.header->nruns[0] : 0];
     for (uint32_t i = threadIdx.x; i < nruns * sizeof(struct pass_plan) / sizeof *runs; i += SORT_THREADS)
         ((uint32_t *)s_desk.runs)[i] = runs[i];
     if (threadIdx.x == 0) {
+        s_desk.all = extent_of_passes(job, naside);
         s_desk.nruns = nruns;
         s_desk.finished = s_desk.waited_for = 0;
     }
@@ -140,9 +157,10 @@ static __device__ __forceinline__ void do_passes(const struct sort_job &job, uin
     for (;;) {
         if (threadIdx.x == 0) take_tile<MENDS>(job, s_desk);
         __syncthreads(); /* the tile is known, and what was waited for can be seen by all */
-        if (s_desk.ticket / job.ntiles >= s_desk.nruns) return;
+        if (s_desk.ticket / s_desk.all.ntiles >= s_desk.nruns) return;
         if (s_desk.run.kind == PASS_SORTS) {
-            clear_states(job.states[(s_desk.round + 1) % 2], job.state_rows, s_desk.portion_tile, tiles_of_portion(job, s_desk.portion));
+            clear_states(job.states[(s_desk.round + 1) % 2], min(job.state_rows, s_desk.all.ntiles), s_desk.portion_tile,
+                         tiles_of_portion(job, s_desk.all.ntiles, s_desk.portion));
             sort();
         } else if (OPENS && s_desk.run.kind == PASS_OPENS) {
             if constexpr (OPENS) open_tile<KEY, VALUE_NBYTES>(job, s_desk.tile);
@@ -160,6 +178,21 @@ static __device__ __forceinline__ void do_passes(const struct sort_job &job, uin
     }
 }
 
+/* The output of keys alone that were counted by value, once those that are put aside are sorted. All threads call it. */
+template <typename KEY>
+static __device__ __forceinline__ void fill_behind_passes(const struct sort_job &job, uint32_t nruns, uint32_t nvalues, uint32_t naside,
+                                                          unsigned char *s_memory) {
+    static_assert(VALUES_MAX * sizeof(uint32_t) <= SORT_THREADS / SORT_TEAM * TEAM_WORDS * sizeof(uint32_t), "as a tile's counters");
+    if (threadIdx.x == 0) {
+        const uint32_t ntiles = nruns * extent_of_passes(job, naside).ntiles;
+        while (load_relaxed(&job.header->tiles_done[0]) < ntiles) {
+        }
+        __threadfence(); /* having seen them done, see what they wrote */
+    }
+    __syncthreads(); /* all threads see it */
+    fill_values_between<SORT_THREADS, KEY>(job, nvalues, naside, (uint32_t *)s_memory);
+}
+
 /* Dynamic shared memory: a tile; before it, if keys with something may be sorted by the ranks of their values, a table of these. */
 template <typename KEY, int VALUE_NBYTES, bool MENDS>
 __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(const __grid_constant__ struct sort_job job) {
@@ -170,15 +203,17 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
     static_assert(sizeof s_sums + sizeof s_desk + sizeof(struct bit_gaps) <= SHARED_STATIC_NBYTES, "room beside the tile");
     wait_for_predecessor();
     const uint32_t nruns = load_relaxed(&job.header->nruns[MENDS]); /* all asked for together */
-    const uint32_t nvalues = sizeof(KEY) >= 4 && !MENDS && job.most_values ? load_relaxed(&job.header->values.nvalues) : 0;
+    const bool counts = sizeof(KEY) >= 4 && !MENDS && job.most_values;
+    const uint32_t nvalues = counts ? load_relaxed(&job.header->values.nvalues) : 0;
+    const uint32_t nput = counts && VALUE_NBYTES == 0 ? load_relaxed(&job.header->values.naside) : 0, naside = nvalues ? nput : 0;
     if (!is_for_passes(job) || (MENDS && nruns == 0)) return;
     if constexpr (sizeof(KEY) >= 4 && !MENDS) {
-        if (nvalues) {
+        if (nvalues && naside == 0) {
             if constexpr (VALUE_NBYTES == 0) {
-                fill_values<SORT_THREADS, KEY>(job);
+                fill_values<SORT_THREADS, KEY>(job, nvalues);
             } else {
                 const struct value_order<KEY> order(job, s_memory);
-                do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, s_desk, s_memory, [&] {
+                do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, 0, s_desk, s_memory, [&] {
                     sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts,
                                                                       s_memory + ranked_values_nbytes(sizeof(KEY)), s_sums, order);
                 });
@@ -194,7 +229,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             for (uint32_t i = threadIdx.x; i < sizeof s_gaps / sizeof *words; i += SORT_THREADS) ((uint32_t *)&s_gaps)[i] = words[i];
             __syncthreads(); /* the plan */
         }
-        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, s_desk, s_memory, [&] {
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, naside, s_desk, s_memory, [&] {
             const closed_order<KEY> order(key_order<KEY>(job), s_gaps, closed, s_desk.run.live);
             if constexpr (sizeof(KEY) >= 4) {
                 const uint32_t pass = s_desk.run.pass;
@@ -204,8 +239,11 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             }
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, order);
         });
+        if constexpr (sizeof(KEY) >= 4) {
+            if (naside) fill_behind_passes<KEY>(job, nruns, nvalues, naside, s_memory);
+        }
     } else {
-        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, s_desk, s_memory, [&] {
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, 0, s_desk, s_memory, [&] {
             sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, key_order<KEY>(job));
         });
     }

@@ -7,14 +7,15 @@
 #include "oracle.h"
 #include "paths.h"
 
-enum { GUARD = 64, STRETCH = 40000 };
+enum { GUARD = 64, STRETCH = 40000, MANY = (5 << 20) + 3 };
 
 static upsweep_context *cpu, *cuda;
 static struct rng rng = {11};
 
 /* Which keys: those of `nvalues` values, but for some that are others. */
-enum odd { NONE, FIRST, LAST, MIDDLE, MISSED, MANY_MISSED, IN_A_STRETCH, ODDS };
-static const char *const odd_names[ODDS] = {"none", "the first", "the last", "one", "some missed", "many missed", "in a stretch"};
+enum odd { NONE, FIRST, LAST, MIDDLE, MISSED, MANY_MISSED, IN_A_STRETCH, RARE, OFTEN, IN_RUNS, ODDS };
+static const char *const odd_names[ODDS] = {"none",        "the first",    "the last",          "one",       "some missed",
+                                            "many missed", "in a stretch", "one in a thousand", "one in 30", "none, in order"};
 
 struct values_case {
     upsweep_type type;
@@ -48,6 +49,12 @@ static uint64_t make_key(const struct values_case *c, uint64_t i) {
         return i % 64 == 1 ? make_value(other) : usual;
     case IN_A_STRETCH:
         return i - c->n / 3 < STRETCH ? rng_next(&rng) : usual;
+    case RARE:
+        return i % 1000 == 7 ? rng_next(&rng) >> i / 1000 % 64 : usual;
+    case IN_RUNS:
+        return make_value(i * c->nvalues / c->n);
+    case OFTEN:
+        return i % 30 == 7 ? rng_next(&rng) : usual;
     default:
         return usual;
     }
@@ -152,12 +159,32 @@ static void test_others(upsweep_type type, uint64_t n) {
     }
 }
 
+/* So many keys alone that each block has time to know the usual values, and puts the others aside: too many for a table; few enough; some
+ * that one block knows and another one does not; and so many that all is given up. */
+static void test_aside(upsweep_type type) {
+    static const struct {
+        uint64_t nvalues;
+        enum odd odd;
+    } kinds[] = {{50, RARE},   {2048, RARE},       {1, RARE},    {1000, MIDDLE}, {3000, MISSED},
+                 {50, MISSED}, {300, MANY_MISSED}, {300, OFTEN}, {30, IN_RUNS}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        test_case((struct values_case){.type = type,
+                                       .n = MANY,
+                                       .nvalues = kinds[i].nvalues,
+                                       .odd = kinds[i].odd,
+                                       .in_place = i % 3 == 1,
+                                       .shift = i % 4,
+                                       .descending = (uint32_t)i / 2 % 2});
+    }
+}
+
 /* Under a sanitizer a call of a million keys takes seconds: one that is counted, and one that is counted in part. */
 static bool few_cases(void) {
     if (!scale_is("sanitizer")) return false;
     test_case((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 300});
     test_case((struct values_case){.type = UPSWEEP_I64, .n = (1 << 20) + 1, .nvalues = 5, .odd = MANY_MISSED});
     test_case((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 50, .odd = IN_A_STRETCH});
+    test_case((struct values_case){.type = UPSWEEP_U32, .n = MANY, .nvalues = 300, .odd = RARE});
     test_pairs((struct values_case){.type = UPSWEEP_U32, .n = (1 << 20) + 1, .nvalues = 200}, 4);
     test_pairs((struct values_case){.type = UPSWEEP_I32, .n = 20001, .nvalues = 5, .odd = MISSED}, 4);
     return true;
@@ -182,6 +209,7 @@ int main(void) {
                 test_others(types[t], sizes[s]);
                 test_with_values(types[t], sizes[s]);
             }
+            if (path == 0) test_aside(types[t]);
             for (uint64_t n = 16385; n < 1 << 20; n = 3 * n + 1) test_with_values(types[t], n);
         }
         upsweep_close(cuda);
