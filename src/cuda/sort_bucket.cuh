@@ -5,9 +5,13 @@
 #ifndef UPSWEEP_CUDA_SORT_BUCKET_CUH
 #define UPSWEEP_CUDA_SORT_BUCKET_CUH
 
+#include "sort_gaps.cuh"
 #include "sort_item.cuh"
 #include "sort_repeats.cuh"
 #include "sort_values.cuh"
+
+#define BUCKET_MIN_GAPS  3 /* bits that a bucket's keys share, below others, so that it is worth while to leave them out; */
+#define BUCKET_MORE_BITS 3 /* and bits that are left, at most, beyond those that tell bins apart */
 
 /* Within a bucket the top bits are known; an item is kept without them, shifted up, so that there is room for a rank below. */
 template <typename ITEM> struct bucket_items {
@@ -247,9 +251,32 @@ static __device__ __forceinline__ void bound_by_ends(struct found_bucket<ITEM> *
     found->bits = min(zeros, (uint32_t)sizeof(ITEM) * 8 - 1);
 }
 
+/* Closes up the images of a bucket, by the bits in which they differ; false if hardly any bits beneath the first of these are shared. All
+ * threads call it. */
+template <typename SHAPE, typename KEY>
+static __device__ __forceinline__ bool close_bucket(struct found_bucket<KEY> *found, KEY (&images)[SHAPE::ROWS],
+                                                    const struct bucket_rows<SHAPE> &rows, KEY some, uint64_t (&s_words)[32],
+                                                    struct bit_gaps &s_gaps) {
+    KEY varying = 0;
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) varying |= rows.has(row) ? images[row] ^ some : (KEY)0;
+    const KEY seen = (KEY)or_of_threads(varying, s_words);
+    __syncthreads(); /* all words have been read */
+    const uint32_t nbits = count_bits(seen), ngaps = 64 - (uint32_t)__clzll((long long)seen) - nbits;
+    if (ngaps < BUCKET_MIN_GAPS || nbits > SHAPE::BIN_BITS + BUCKET_MORE_BITS) return false;
+    if (threadIdx.x == 0) plan_closing<KEY>(s_gaps, seen, some);
+    __syncthreads(); /* the plan */
+    close_images(s_gaps, images);
+    found->bounded = true;
+    found->least = 0;
+    found->bits = (uint32_t)sizeof(KEY) * 8 - nbits;
+    return true;
+}
+
 /* False: its bins are not for this; it lies as it was, and nothing is written. KEYS: what lies there is keys yet, all of one sign, so that
- * an image is one operation. FUSED: what its items share may be unknown; and keys alone may be read again. All threads call it. */
-template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false, bool FUSED = false>
+ * an image is one operation. FUSED: what its items share may be unknown; and keys alone may be read again. CLOSED: keys alone, without the
+ * bits that all of them share, wherever these are. All threads call it. */
+template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false, bool FUSED = false, bool CLOSED = false>
 static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, struct found_bucket<ITEM> found, unsigned char *s_memory,
                                                    struct bucket_desk<ITEM> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
@@ -260,6 +287,10 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const struct bucket_rows<SHAPE> rows(n);
     get_items(items, rows, job, found.src, found.from);
     s.add_before(items_before(job, found)); /* after the items have been asked for */
+    __shared__ struct bit_gaps s_gaps;      /* if CLOSED */
+    if constexpr (CLOSED) {
+        if (!close_bucket<SHAPE>(&found, items, rows, found.src[found.from], *(uint64_t(*)[32])s_slots, s_gaps)) return false;
+    }
     struct item_order<KEY, ITEM> order(job);
     if constexpr (KEYS) {
         order.order = order.order.of_sign(found.least);
@@ -284,7 +315,7 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const bool no_room = deepest > 0 && deepest - 1 > bucket.rank_mask(); /* for all ranks: items would overwrite others */
     bool deep = __syncthreads_or(deepest > WINDOW_HALO || no_room);       /* also: all starts */
     constexpr bool EQUAL = sizeof(KEY) == sizeof(ITEM);                   /* items with an index never are */
-    constexpr bool AGAIN = FUSED && EQUAL;
+    constexpr bool AGAIN = FUSED && EQUAL, SAMPLED = AGAIN || CLOSED;
     const bool again = deep && __syncthreads_or(no_room || (!EQUAL && deepest > DEEP_FEW_ITEMS));
     if (again && !(AGAIN && found.again && deep_bins_pay((ITEM)(items[0] & ~bucket.rank_mask()), n, deepest))) return false;
 
@@ -308,9 +339,9 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
     if (deep) {
         constexpr bool CALL = sizeof(KEY) == 4; /* then uniform keys are up to 6 % quicker; those of 64 bits, 3 % slower */
-        const uint32_t most = AGAIN && again ? REPEATS_MAX_SURE : AGAIN ? REPEATS_MAX_LOOKED : REPEATS_MAX_ITEMS;
-        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL, AGAIN>(s_slots, first, n, s_bins, bucket.rank_mask(), most)
-                                : sort_each_deep_bin<SHAPE, EQUAL, AGAIN>(s_slots, first, n, s_bins, bucket.rank_mask(), most);
+        const uint32_t most = AGAIN && again ? REPEATS_MAX_SURE : SAMPLED ? REPEATS_MAX_LOOKED : REPEATS_MAX_ITEMS;
+        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, bucket.rank_mask(), most)
+                                : sort_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, bucket.rank_mask(), most);
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 
@@ -320,6 +351,13 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
         ITEM sorted[WINDOW_LANE_KEYS];
         get_window(sorted, s_slots, window * WINDOW_STEP);
         sort_window(sorted);
+        if constexpr (CLOSED) {
+            KEY keys[WINDOW_LANE_KEYS];
+#pragma unroll
+            for (int i = 0; i < WINDOW_LANE_KEYS; i++) keys[i] = order.key_of(open_image(s_gaps, bucket.item_of(sorted[i])));
+            put_window(out, slots, window * WINDOW_STEP, keys);
+            continue;
+        }
         put_results(job, out, values_out, slots, window * WINDOW_STEP, sorted, bucket, order);
     }
     return true;

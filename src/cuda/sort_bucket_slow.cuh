@@ -29,6 +29,19 @@ static __device__ __forceinline__ ITEM get_image(const struct split_job &job, co
     return item;
 }
 
+/* A bucket of n keys alone from src on, whose bins are deep, without the bits that its keys share; false if these are not what makes bins
+ * deep, which an item of each thread most often tells. start: where they go in the output. A call, as it is rarely needed. All threads call
+ * it. */
+template <typename KEY, typename SHAPE>
+static __device__ __noinline__ bool sort_closed_bucket(const struct split_job &job, const KEY *src, uint32_t n, uint32_t start,
+                                                       unsigned char *s_memory, struct bucket_desk<KEY> &s) {
+    const uint64_t varying = or_of_threads((KEY)(src[min(threadIdx.x, n - 1)] ^ src[0]), *(uint64_t(*)[32])s_memory);
+    __syncthreads(); /* nobody needs the shared memory any more */
+    if (count_bits(varying) > SHAPE::BIN_BITS + BUCKET_MORE_BITS) return false;
+    const struct found_bucket<KEY> found = { src, 0, n, start };
+    return sort_bucket<KEY, KEY, SHAPE, false, false, true>(job, found, s_memory, s);
+}
+
 /* Any bucket: stable passes over the bits that its items do not share. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static __device__ __noinline__ void sort_bucket_stably(const struct split_job &job, const struct found_bucket<ITEM> &found,

@@ -13,6 +13,8 @@
 
 /* May buckets be by a sample (sort_sample_slots.cuh)? */
 template <typename KEY, typename ITEM> static constexpr bool SAMPLES = sizeof(KEY) == sizeof(ITEM);
+/* Are those with deep bins tried again without the bits that their keys share? Of 64 bits merging is quicker. */
+template <typename KEY, typename ITEM> static constexpr bool CLOSES = SAMPLES<KEY, ITEM> && sizeof(KEY) == 4;
 
 /* The buckets, one for each number. Numbers of those that are left for the slow way are where the cursors were. */
 struct bucket_list {
@@ -139,6 +141,12 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     if (SAMPLES<KEY, ITEM> && list.sampled) fill_counted<KEY, SHAPE::THREADS>(job, s_memory);
     for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
         const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, job.cursor[i], 0);
+        if constexpr (CLOSES<KEY, ITEM>) {
+            if (list.sampled && sort_closed_bucket<KEY, SHAPE>(job, found.src + found.from, found.n, found.start, s_memory, s_desk)) {
+                __syncthreads(); /* nobody needs the shared memory any more */
+                continue;
+            }
+        }
         if (SAMPLES<KEY, ITEM> && sizeof(KEY) == 8 && list.sampled && sizeof(ITEM) * 8 - found.bits > MERGED_BITS)
             merge_bucket<KEY, ITEM, SHAPE>(job, found);
         else

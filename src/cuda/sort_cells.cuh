@@ -1,7 +1,7 @@
 /* sort_cells.cuh: numbers for the buckets of floats (sort_digits.cuh), from how the keys lie.
  *
  *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above; and if they have few
- *               values, or repeat a lot, that is all
+ *               values, repeat a lot, or crowd in what must be one bucket, that is all
  *     count     up to four million keys by their cells; for an argsort one CTA looks meanwhile whether some thousand others repeat
  *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together; and
  *               there may be slots for them (sort_cell_slots.cuh)
@@ -14,10 +14,12 @@
 #include "sort_sample_plan.cuh"
 #include "sort_split.cuh"
 
-#define CELL_LOOKED_BITS   13 /* of the number of keys that are looked at for an argsort; */
-#define CELL_EQUAL_ITEMS   10 /* keys of a value: beyond, passes do an argsort quicker; */
-#define CELL_EQUAL_PART    32 /* a part of a bucket: beyond, slots by a sample are quicker */
-#define CELL_OCTAVES_ABOVE 2  /* those of the sample; so is the largest of a billion normal or exponential variates */
+#define CELL_LOOKED_BITS   13   /* of the number of keys that are looked at for an argsort; */
+#define CELL_EQUAL_ITEMS   8    /* keys of a value: beyond, passes do an argsort quicker; */
+#define CELL_EQUAL_PART    32   /* a part of a bucket: beyond, slots by a sample are quicker */
+#define CELL_MOST_PARTS    8192 /* of a cell that has all keys: as many buckets, or more */
+#define CELL_CROWD_CHANCE  8    /* of a sample's keys, beyond what deviations allow: others that share a counter */
+#define CELL_OCTAVES_ABOVE 2    /* those of the sample; so is the largest of a billion normal or exponential variates */
 
 struct divided_cell {
     uint32_t number, nnumbers, cell;
@@ -43,13 +45,6 @@ template <typename KEY> static __device__ __forceinline__ uint32_t magnitude_of(
     return at < cells::HALF - (1u << CELL_BITS) ? at : 0;
 }
 
-/* This thread's key of a sample, the same in every CTA. The keys of a warp are from all over the input, which may be sorted. */
-template <typename KEY> static __device__ __forceinline__ KEY sampled_image(const struct split_job &job) {
-    const uint32_t stretch = threadIdx.x % 32 * (CELL_THREADS / 32) + threadIdx.x / 32;
-    const KEY key = ((const KEY *)job.in)[(uint64_t)stretch * job.n / CELL_THREADS];
-    return key_order<KEY>(job).image(key);
-}
-
 /* Where the cells begin, if this is the largest magnitude of a sample. */
 static __device__ __forceinline__ int32_t lowest_cell_below(uint32_t largest) {
     return max((int32_t)(largest >> CELL_BITS) + 1 + CELL_OCTAVES_ABOVE - CELL_OCTAVES, 0) * (1 << CELL_BITS);
@@ -62,6 +57,20 @@ template <typename KEY> static __device__ __forceinline__ int32_t lowest_cell(KE
     if (threadIdx.x % 32 == 0) atomicMax(s_largest, largest);
     __syncthreads(); /* the largest of all */
     return lowest_cell_below(*s_largest);
+}
+
+/* Is some bucket by cells bound to have too many keys, as far as a sample can tell? image: of this thread's sampled_key(). Counted are
+ * those of a cell that reaches far, and those of a part of another that is about a bucket, if there are so many numbers; a counter may be
+ * of more parts than one. s_counts are zero before. All threads call it, and all CTAs agree. */
+template <typename KEY>
+static __device__ __forceinline__ bool is_crowded(const struct split_job &job, const struct float_cells<KEY> &cells, KEY image,
+                                                  uint32_t nnumbers, uint32_t (&s_counts)[CELLS]) {
+    const uint32_t cell = cells.cell_of(image), narrow = 31 - (uint32_t)__clz((int)nnumbers);
+    const uint32_t part = (uint32_t)(image >> (cells.SHIFT - narrow)) * 0x9e3779b9u >> 22; /* Knuth's multiplicative hash */
+    static_assert(CELLS == 1u << (32 - 22), "a counter a part");
+    const uint32_t before = atomicAdd(&s_counts[reaches_far(cell) ? cell : part], 1);
+    const float most = (float)job.bucket_max * CELL_THREADS / (float)job.n;
+    return __syncthreads_or((float)before > most + 5 * sqrtf(most) + CELL_CROWD_CHANCE);
 }
 
 /* Does a key meet an equal one? It takes a place that it draws, until another one comes there. s_words: VALUE_SLOTS, zero before; so key 0
@@ -292,9 +301,14 @@ static __device__ __forceinline__ void count_part_of_cells(const struct split_jo
     const KEY *in = (const KEY *)job.in;
     if (job.most_values && sample_has_few_values(in, job.n, job.most_values, s.words)) return give_cells_up(job); /* as all CTAs do */
     const bool looks = job.values_out;
-    if (!looks && keys_repeat(job, (uint32_t)__syncthreads_count(meets_equal((KEY)(sampled_key(in, job.n) ^ in[0]), s.words)), 10))
+    const KEY drawn = sampled_key(in, job.n);
+    if (!looks && keys_repeat(job, (uint32_t)__syncthreads_count(meets_equal((KEY)(drawn ^ in[0]), s.words)), 10))
         return give_cells_up(job); /* as all CTAs do */
-    const struct float_cells<KEY> cells(lowest_cell(sampled_image<KEY>(job), &s.largest));
+    const KEY image = key_order<KEY>(job).image(drawn);
+    const struct float_cells<KEY> cells(lowest_cell(image, &s.largest));
+    if (is_crowded(job, cells, image, CELL_MOST_PARTS, s.counts)) return give_cells_up(job); /* as all CTAs do */
+    s.counts[threadIdx.x] = 0;
+    __syncthreads(); /* zeroes before counts */
     if (looks && part == 0) return look_for_equal_keys<KEY>(job, s.words);
     count_cells(job, cells, part - looks, gridDim.x - looks, s.counts);
     __syncthreads(); /* all counts */

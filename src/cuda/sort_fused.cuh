@@ -220,8 +220,12 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
             found.again = nsampled && !job.header->sampled.closed;
             found.unknown = nbuckets > 0;
             if (!nbuckets && job.cell_keys) bound_items(&found, job.bound + number, 0);
-            if (!sort_bucket<KEY, ITEM, SHAPE, false, true>(job, found, s_memory, s_desk))
-                merge_bucket<KEY, ITEM, SHAPE>(job, start, end - start);
+            sorted = sort_bucket<KEY, ITEM, SHAPE, false, true>(job, found, s_memory, s_desk);
+            if constexpr (sizeof(ITEM) == 4 && SHAPE::ROWS > 2) { /* for those of 64 bits there are no registers */
+                if (!sorted)
+                    sorted = sort_closed_bucket<KEY, SHAPE>(job, (const KEY *)job.tmp + start, end - start, start, s_memory, s_desk);
+            }
+            if (!sorted) merge_bucket<KEY, ITEM, SHAPE>(job, start, end - start);
         }
         if (!nbuckets) return;
         if (nsampled && job.header->sampled.end[number] & BUCKET_IS_CLOSED) open_bucket<KEY>(job, number);

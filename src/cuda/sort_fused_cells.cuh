@@ -4,7 +4,7 @@
  *     each CTA       loads its tile, counts it by digit, adds its counts to the totals, brings the tile into runs in shared memory
  *     waits          until the totals add up to n, and copies its runs to the digits' places; some neighbouring digits are a bucket
  *
- * or else by cells, histogram and partition in one launch:
+ * or else, unless keys crowd in what must be one bucket, by cells, histogram and partition in one launch:
  *
  *     each CTA       loads its tile, counts it by cell (sort_digits.cuh), adds its counts to the totals
  *     waits          until the totals add up to n
@@ -106,6 +106,18 @@ static __device__ __forceinline__ void copy_runs_by(const DIGITS &digits, const 
 }
 
 /* ---- by value ---------------------------------------------------------------------------------------------------------------- */
+
+/* This thread's key of a sample at equal distances: those of a warp are from all over the input, which may be sorted. Keys that come by
+ * turns then seem to be of few ranges, and are not divided by value, as their bins would be deep. */
+template <typename KEY> static __device__ __forceinline__ KEY spaced_key(const struct split_job &split) {
+    const uint32_t stretch = threadIdx.x % 32 * (FUSED_THREADS / 32) + threadIdx.x / 32;
+    return ((const KEY *)split.in)[(uint64_t)stretch * split.n / FUSED_THREADS];
+}
+
+/* This thread's key of a sample drawn at random. */
+template <typename KEY> static __device__ __forceinline__ KEY drawn_key(const struct split_job &split) {
+    return sampled_key((const KEY *)split.in, split.n);
+}
 
 /* How keys are divided by value. */
 template <typename KEY> struct value_plan {
@@ -255,7 +267,8 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     const struct split_job &split = job.split;
     const uint32_t t = threadIdx.x, warp = t / 32, rows = split.tile_items / FUSED_THREADS, first = blockIdx.x * split.tile_items;
     const uint32_t count = min(split.n - first, split.tile_items), start = warp * 32 * rows + t % 32;
-    const KEY sampled = sampled_image<KEY>(split); /* asked for before the tile, which is on its way while the sample is looked at */
+    constexpr bool VALUES = sizeof(ITEM) == sizeof(KEY) && ROWS * sizeof(KEY) <= VALUE_ROWS_NBYTES;
+    KEY sampled = VALUES ? spaced_key<KEY>(split) : drawn_key<KEY>(split); /* before the tile, which is on its way meanwhile */
     struct fused_tile<KEY, ROWS> tile = {
         {}, rows, first, start, count, items_of_warp(warp, rows, count)
     };
@@ -266,7 +279,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
         if (tile.items.has(row)) tile.images[row] = src[row * 32];
     }
     if constexpr (sizeof(ITEM) > sizeof(KEY)) copy_values(split, first, count);
-    s.places[t] = s.base[t] = 0;
+    s.places[t] = s.base[t] = s.entries[t] = 0;
     if (t < VALUE_COARSE) s.coarse[t] = 0;
     if (t == 0) {
         s.turn = job.totals->turn;
@@ -275,19 +288,28 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     __syncthreads(); /* zeroes before counts; and whoever adds to the totals has read the turn */
     const struct key_order<KEY> order(split);
     ITEM *s_tile = (ITEM *)s_memory;
-    constexpr bool VALUES = sizeof(ITEM) == sizeof(KEY) && ROWS * sizeof(KEY) <= VALUE_ROWS_NBYTES;
     bool by_value = false, in_runs = true;
     struct value_plan<KEY> plan;
     KEY least, most;
-    find_ends(&least, &most, sampled, s);
-    if constexpr (VALUES) by_value = plan_by_value(&plan, split, sampled, value_range<KEY>(least, most, FUSED_THREADS), s);
+    find_ends(&least, &most, order.image(sampled), s);
+    if constexpr (VALUES) {
+        by_value = plan_by_value(&plan, split, order.image(sampled), value_range<KEY>(least, most, FUSED_THREADS), s);
+        if (!by_value) { /* only now, as all CTAs ask for the same keys, which takes 1 us */
+            sampled = drawn_key<KEY>(split);
+            find_ends(&least, &most, order.image(sampled), s);
+        }
+    }
+    const struct float_cells<KEY> cells(lowest_cell_below(max(magnitude_of(least), magnitude_of(most))));
+    const bool crowded = !by_value && is_crowded(split, cells, order.image(sampled), FUSED_NUMBERS, s.entries);
     order.make_images(tile.images);
     if constexpr (VALUES) {
         if (by_value && move_by_value(job, tile, plan, s_tile, s)) return;
     }
-    if (!by_value) {
-        const struct float_cells<KEY> cells(lowest_cell_below(max(magnitude_of(least), magnitude_of(most))));
-        if (move_by_cells(&in_runs, job, tile, cells, s_tile, s)) return;
+    if (crowded) {
+        in_runs = false;
+        if (blockIdx.x == 0) announce_cells(job, s.turn, false, 0); /* nobody adds to the totals: the turn may be read later than this */
+    } else if (!by_value && move_by_cells(&in_runs, job, tile, cells, s_tile, s)) {
+        return;
     }
     if constexpr (sizeof(ITEM) > sizeof(KEY)) {
         /* what goes with skewed keys is moved by rounds */

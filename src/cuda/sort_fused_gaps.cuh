@@ -171,7 +171,7 @@ static __device__ __forceinline__ bool split_closed(const struct split_job &spli
     uint32_t total;
     s.base[t] += await_totals(&total, totals->of(s.turn, t), true, split.n, s.sums, STRAYS - 1);
     const uint32_t start = s.base[t] - before + place;
-    s.range[t] = total >= STRAYS;
+    s.range[t] = range_of(total >= STRAYS, 0);
     total %= STRAYS;
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in order, and each part has its place */
     if (blockIdx.x == 0) totals->hand_over(s.turn);

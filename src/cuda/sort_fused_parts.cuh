@@ -8,8 +8,9 @@
 #include "sort_sample.cuh"
 #include "sort_totals.cuh"
 
-#define PARTS     FUSED_THREADS /* a thread each, as of the cells */
-#define PART_BITS 10
+#define PARTS       FUSED_THREADS /* a thread each, as of the cells */
+#define PART_BITS   10
+#define RANGE_BREAK 9 /* bits by which parts of a bucket do not differ in width: with 5, some keys have twice as many buckets */
 
 /* Shared memory, behind the tile; behind it each item's number. */
 template <typename ITEM> struct sample_desk {
@@ -18,7 +19,7 @@ template <typename ITEM> struct sample_desk {
     struct cell_parts cells[FUSED_THREADS];
     uint32_t heads[PARTS / 32], sums[2][32], turn, largest, ndone, nmoved;
     uint16_t done_parts[PARTS / 2], done_cells[PARTS / 2];
-    uint8_t range[PARTS]; /* parts of a bucket have the same here: the top bits of the least item; or whether there are strays */
+    uint16_t range[PARTS]; /* range_of() a part: those of a bucket hardly differ (is_break()) */
     bool done[PARTS];
     uint64_t seen[2][32]; /* this and what follows: sort_fused_gaps.cuh */
     struct bit_gaps gaps;
@@ -53,6 +54,14 @@ static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const str
     }
 }
 
+/* The top bits of a part's least item, and how many bits its width has; or whether there are strays, and nothing. */
+static __device__ __forceinline__ uint16_t range_of(uint32_t top, uint32_t nbits) { return (uint16_t)(top << 8 | nbits); }
+
+/* Must a bucket end between neighbouring parts of these ranges? Else hardly any of its bins would have the keys of one of them. */
+static __device__ __forceinline__ bool is_break(uint32_t range, uint32_t next) {
+    return range >> 8 != next >> 8 || __sad((int)(range & 255), (int)(next & 255), 0u) >= RANGE_BREAK;
+}
+
 /* One CTA calls it: which parts a CTA sorts together. Thread t knows part t. Parts of more than half a bucket stay alone, others are put
  * together by where they start; if all are small, stretches can be longer. gaps: NULL, or how the images are closed up. */
 template <typename ITEM>
@@ -65,8 +74,8 @@ static __device__ void list_buckets(const struct split_job &split, uint32_t star
     const uint32_t small = min(s.largest, split.bucket_max / 2), stretch = split.bucket_max - small;
     s.place[t] = done || total > small ? 1u << 31 | t : start / stretch;
     __syncthreads(); /* all stretches; and nobody needs the places any more */
-    const bool head = t == 0 || s.place[t] != s.place[t - 1] || s.range[t] != s.range[t - 1];
-    const bool last = t == PARTS - 1 || s.place[t] != s.place[t + 1] || s.range[t] != s.range[t + 1];
+    const bool head = t == 0 || s.place[t] != s.place[t - 1] || is_break(s.range[t - 1], s.range[t]);
+    const bool last = t == PARTS - 1 || s.place[t] != s.place[t + 1] || is_break(s.range[t], s.range[t + 1]);
     const uint32_t heads = __ballot_sync(~0u, head && !done);
     if (lane == 0) s.heads[warp] = heads;
     __syncthreads(); /* all heads */

@@ -46,7 +46,8 @@ static __device__ __forceinline__ bool divide_cell(const struct split_job &split
     s.cells[cell] = divide_width(width, apart ? first | (many ? PART_IS_DONE : 0) : first - 1, equal ? 1 : nparts);
     const uint32_t top = (uint32_t)((equal ? s.tree.splitter[cell / 2] : low) >> (sizeof(KEY) * 8 - 32));
     const uint32_t step = nparts > 1 ? (uint32_t)(width >> (sizeof(KEY) * 8 - 32)) / nparts : 0;
-    for (uint32_t i = 0; i < nparts; i++) s.range[first + i] = (uint8_t)((top + step * i) >> (32 - RANGE_BITS));
+    const uint32_t nbits = 64 - (uint32_t)__clzll((long long)(width / (KEY)max(nparts, 1u)));
+    for (uint32_t i = 0; i < nparts; i++) s.range[first + i] = range_of((top + step * i) >> (32 - RANGE_BITS), nbits);
     if (many) {
         const uint32_t i = atomicAdd(&s.ndone, 1);
         s.done_parts[i] = (uint16_t)first;

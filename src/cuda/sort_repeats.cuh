@@ -100,15 +100,17 @@ template <typename T> static __device__ __forceinline__ void sort_few_items(T *s
 }
 
 /* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. EQUAL: items
- * may be. SAMPLED, most: of sort_repeats(). Neighbouring bins are of different warps, since deep ones may lie together; of a warp's 32 at a
- * time each is in another bank. */
+ * may be. SAMPLED, most: of sort_repeats(). Neighbouring bins are of different warps, and so are bins at distances of a power of two, since
+ * deep ones may lie so; of a warp's 32 at a time each is in another bank. */
 template <typename SHAPE, bool EQUAL, bool SAMPLED = false, typename T>
 static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask,
                                                           uint32_t most = REPEATS_MAX_ITEMS) {
     constexpr uint32_t WARPS = SHAPE::WARPS;
-    const uint32_t lane_bins = threadIdx.x % 32 * WARPS, mine = lane_bins + (threadIdx.x / 32 + lane_bins / 32) % WARPS;
+    const uint32_t lane_bins = threadIdx.x % 32 * WARPS;
     uint32_t nfew = 0;
-    for (uint32_t bin = mine; bin < SHAPE::BINS; bin += 32 * WARPS) {
+#pragma unroll 1
+    for (uint32_t step = 0; step < SHAPE::BINS / (32 * WARPS); step++) {
+        const uint32_t bin = step * 32 * WARPS + lane_bins + (threadIdx.x / 32 + lane_bins / 32 + step) % WARPS;
         const uint32_t start = s_bins[bin], count = (bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n) - start;
         uint32_t deep = __ballot_sync(~0u, count > WINDOW_HALO);
         for (; deep; deep &= deep - 1) {

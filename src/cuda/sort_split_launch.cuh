@@ -15,10 +15,13 @@ static cudaError_t launch_buckets(const struct split_job *job, const struct cuda
     return launch_next(queue, split_buckets<KEY, ITEM, SHAPE>, nbuckets, SHAPE::THREADS, SHAPE::SHARED_NBYTES, *job);
 }
 
+/* Some of those by a sample are tried again by bins, which take more shared memory than what else is done to a bucket. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_left(const struct split_job *job, const struct split_job *by_value, const struct cuda_queue *queue) {
-    const uint32_t nctas = (uint32_t)queue->nsms * SHAPE::STABLE_CTAS_PER_SM;
-    return launch_next(queue, split_buckets_left<KEY, ITEM, SHAPE>, nctas, SHAPE::THREADS, SHAPE::STABLE_NBYTES, *job, *by_value);
+    static_assert(SHAPE::SHARED_NBYTES >= SHAPE::STABLE_NBYTES, "room for either");
+    const bool bins = CLOSES<KEY, ITEM> && job->slots.sample_items > 0;
+    const uint32_t nctas = (uint32_t)queue->nsms * SHAPE::STABLE_CTAS_PER_SM, shared = bins ? SHAPE::SHARED_NBYTES : SHAPE::STABLE_NBYTES;
+    return launch_next(queue, split_buckets_left<KEY, ITEM, SHAPE>, nctas, SHAPE::THREADS, shared, *job, *by_value);
 }
 
 template <typename KEY, typename ITEM, bool SECOND, typename DIGITS>
@@ -146,7 +149,7 @@ template <typename KEY> static cudaError_t launch_value_slots(struct split_job *
     typedef split_shapes<KEY> SHAPES;
     const uint32_t ntiles = job->n / value_slots_shape<KEY, SLOTS_FINE>::ITEMS;
     job->slots.coarse_tiles = ntiles + ntiles / 16 + 2 * SORT_DIGITS;
-    cudaError_t error = launch_next(queue, split_values<KEY>, (uint32_t)queue->nsms, VALUE_SAMPLE, 0, *job);
+    cudaError_t error = launch_next(queue, split_values<KEY>, max_u32((uint32_t)queue->nsms, 2), VALUE_SAMPLE, 0, *job);
     if (error == cudaSuccess && !job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_ONLY>(job, queue);
     if (error == cudaSuccess && job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_COARSE>(job, queue);
     if (error == cudaSuccess && job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_FINE>(job, queue);

@@ -1,7 +1,7 @@
 /* sort_value_slots.cuh: sort_slots.cuh for floats whose values are spread evenly: a key's number is x * scale + shift, rounded down.
  *
- *     sample     the same keys in all CTAs: the range, and whether as many pairs share a 64th of it as chance has it; a CTA looks on
- *                at more, by their numbers, while keys are moved, as with integers
+ *     sample     the same keys in all CTAs: the range, and whether as many pairs share a 64th of it as chance has it; in one CTA, whether
+ *                they share finer parts; a CTA looks on at more, by their numbers, while keys are moved, as with integers
  *     numbers    0 ... around the range of the sample and a little more; a key that is beyond gives the attempt up
  *     scale      a power of two, if there are numbers enough: then no bucket but those next to zero reaches over the end of an octave,
  *                and its keys fill all bins of it (sort_bucket.cuh); those next to zero have bins by value (sort_by_value.cuh)
@@ -17,7 +17,8 @@
 #include "sort_value_tiles.cuh"
 
 #define VALUE_SLOTS_LOAD    32         /* neighbouring bytes of keys that each thread samples */
-#define VALUE_SLOTS_PARTS   64         /* of the range, in which they are counted */
+#define VALUE_SLOTS_PARTS   64         /* of the range, in which they are counted; */
+#define VALUE_SLOTS_FINE    79         /* parts of each, in which a CTA counts them, too: an odd number, as keys may lie in 4,096 ranges */
 #define VALUE_SLOTS_BEYOND  512        /* a part of the range on either side where there may be keys, too */
 #define VALUE_SLOTS_NOWHERE 0x7fff0000 /* the size of a slot that is not there */
 
@@ -27,20 +28,40 @@
 struct value_sample {
     double low, high;
     uint32_t nkeys, npairs; /* in the same part */
+
+    /* May chance have put as many pairs in the same one of so many parts, `deviations` aside? Neighbours are none. */
+    __device__ __forceinline__ bool is_even(uint32_t nparts, uint32_t nneighbours, double deviations) const {
+        const double chance = (double)nkeys * (nkeys - nneighbours) / (2.0 * nparts);
+        return npairs <= chance + deviations * sqrt(chance);
+    }
 };
 
 /* Shared memory. */
 struct value_slots_desk {
     double low[32], high[32];
-    uint32_t counts[VALUE_SLOTS_PARTS], npairs;
+    uint32_t counts[VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE], npairs;
     struct value_slots plan;
 };
 
+/* Counts keys in parts, N neighbouring ones of each thread, and adds up the pairs in the same one; neighbours are no pairs, as sorted keys
+ * are welcome. All threads call it, when counts and pairs are zero; a barrier must follow. */
+template <uint32_t N> static __device__ __forceinline__ void count_pairs(const uint32_t (&part)[N], struct value_slots_desk &s) {
+    uint32_t npairs = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++) {
+        npairs += atomicAdd(&s.counts[part[i]], 1);
+#pragma unroll
+        for (uint32_t j = 0; j < i; j++) npairs -= part[i] == part[j];
+    }
+    npairs = sum_warp(npairs);
+    if (threadIdx.x % 32 == 0) atomicAdd(&s.npairs, npairs);
+}
+
 /* By all threads: keys that are evenly spread over the input, the first and the last among them. False if some are not finite, or all
- * equal; else thread 0 knows the sample. */
-template <typename KEY>
-static __device__ __forceinline__ bool sample_values(struct value_sample *sample, const struct split_job &job, struct value_slots_desk &s) {
-    constexpr uint32_t N = VALUE_SLOTS_LOAD / sizeof(KEY);
+ * equal; else all know the sample, and in which fine parts their own keys are. */
+template <typename KEY, uint32_t N>
+static __device__ __forceinline__ bool sample_values(struct value_sample *sample, uint32_t (&fine)[N], const struct split_job &job,
+                                                     struct value_slots_desk &s) {
     const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY);
     const uint32_t nvectors = (job.n - skipped) / (16 / (uint32_t)sizeof(KEY)), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped) + (uint64_t)threadIdx.x * (nvectors - 2) / (blockDim.x - 1);
@@ -77,20 +98,30 @@ static __device__ __forceinline__ bool sample_values(struct value_sample *sample
         low = fmin(low, __shfl_xor_sync(~0u, low, distance));
         high = fmax(high, __shfl_xor_sync(~0u, high, distance));
     }
-    const double parts = VALUE_SLOTS_PARTS / (high - low); /* not finite if all are equal, or too far apart */
-    uint32_t part[N], npairs = 0;
+    constexpr uint32_t NPARTS = VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE;
+    const double parts = NPARTS / (high - low); /* not finite if all are equal, or too far apart */
+    uint32_t part[N];
 #pragma unroll
     for (uint32_t i = 0; i < N; i++) {
-        part[i] = min((uint32_t)((x[i] - low) * parts), VALUE_SLOTS_PARTS - 1u);
-        npairs += atomicAdd(&s.counts[part[i]], 1);
-#pragma unroll
-        for (uint32_t j = 0; j < i; j++) npairs -= part[i] == part[j]; /* neighbours are no pairs, as sorted keys are welcome */
+        fine[i] = min((uint32_t)((x[i] - low) * parts), NPARTS - 1u);
+        part[i] = fine[i] / VALUE_SLOTS_FINE;
     }
-    npairs = sum_warp(npairs);
-    if (lane == 0) atomicAdd(&s.npairs, npairs);
+    count_pairs(part, s);
     __syncthreads(); /* all pairs */
     *sample = {low, high, blockDim.x * N, s.npairs};
     return parts > 0 && isfinite(parts);
+}
+
+/* Is it even in fine parts, too? Else keys lie in thousands of narrow ranges. By a CTA, when the sample is known. */
+template <typename KEY, uint32_t N>
+static __device__ __forceinline__ bool is_finely_even(const struct value_sample &sample, const uint32_t (&fine)[N],
+                                                      struct value_slots_desk &s) {
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE; i += blockDim.x) s.counts[i] = 0;
+    if (threadIdx.x == 0) s.npairs = 0;
+    __syncthreads(); /* zeroes before counts */
+    count_pairs(fine, s);
+    __syncthreads(); /* all pairs */
+    return value_sample{0, 0, sample.nkeys, s.npairs}.is_even(VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE, N, 5);
 }
 
 /* By one thread. False if keys are not even, or there is no room. */
@@ -98,8 +129,8 @@ template <typename KEY>
 static __device__ bool plan_value_slots(struct value_slots *plan, const struct split_job &job, const struct value_sample &sample) {
     typedef typename summed<KEY>::value value;
     constexpr uint32_t TILE_ITEMS = value_slots_shape<KEY, SLOTS_FINE>::ITEMS, N = VALUE_SLOTS_LOAD / sizeof(KEY);
-    const double nsampled = sample.nkeys, chance = nsampled * (nsampled - N) / (2 * VALUE_SLOTS_PARTS);
-    if (sample.npairs > chance + 4 * sqrt(chance)) return false;
+    const double nsampled = sample.nkeys;
+    if (!sample.is_even(VALUE_SLOTS_PARTS, N, 4)) return false;
 
     const double n = job.n, seen = sample.high - sample.low, range = seen * (1 + 2 / nsampled), beyond = seen / VALUE_SLOTS_BEYOND;
     const double most = range * job.value_keys / n, even = ldexp(1.0, ilogb(most)); /* widths */
@@ -143,10 +174,10 @@ template <typename KEY> static __device__ __forceinline__ KEY least_image(const 
     return least;
 }
 
-/* Every CTA: its part of the bounds, and the sizes of slots. */
+/* Every CTA but the first: its part of the bounds, and the sizes of slots. */
 template <typename KEY>
 static __device__ __forceinline__ void write_value_slots(const struct split_job &job, const struct value_slots &plan) {
-    const uint32_t first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
+    const uint32_t first = (blockIdx.x - 1) * blockDim.x + threadIdx.x, step = (gridDim.x - 1) * blockDim.x;
     for (uint32_t i = first; i <= plan.nnumbers; i += step) {
         const KEY least = least_image<KEY>(plan, i);
         job.bound[i] = (uint32_t)(least >> (sizeof(KEY) * 8 - 32));
@@ -158,18 +189,19 @@ static __device__ __forceinline__ void write_value_slots(const struct split_job 
 
 /* ---- the kernels -------------------------------------------------------------------------------------------------------------- */
 
-/* By as many CTAs as there are multiprocessors, of VALUE_SAMPLE threads. */
+/* By as many CTAs as there are multiprocessors, two or more, of VALUE_SAMPLE threads. */
 template <typename KEY> __global__ void __launch_bounds__(VALUE_SAMPLE, 1) split_values(const __grid_constant__ struct split_job job) {
     __shared__ struct value_slots_desk s;
     __shared__ bool s_even;
     wait_for_predecessor();
     struct value_sample sample;
-    if (!sample_values<KEY>(&sample, job, s)) return; /* as all CTAs do */
+    uint32_t fine[VALUE_SLOTS_LOAD / sizeof(KEY)];
+    if (!sample_values<KEY>(&sample, fine, job, s)) return; /* as all CTAs do */
     if (threadIdx.x == 0) s_even = plan_value_slots<KEY>(&s.plan, job, sample);
     __syncthreads(); /* the plan */
     if (!s_even) return;
-    write_value_slots<KEY>(job, s.plan);
-    if (blockIdx.x > 0 || threadIdx.x > 0) return;
+    if (blockIdx.x > 0) return write_value_slots<KEY>(job, s.plan);
+    if (!is_finely_even<KEY>(sample, fine, s) || threadIdx.x > 0) return;
     s.plan.state = VALUES_OPEN;
     job.header->by_value = s.plan;
 }

@@ -76,6 +76,12 @@ static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64
         const double x = 10 * draw_proportion() - 5;
         return float_bits(fabs(x) < 1e-3 ? copysign(1e-15 * (double)rng_below(&rng, 50), x) : x, nbits);
     }
+    case TURNS:
+        return float_bits((double)((i % 4096 << 20) + rng_below(&rng, 1000)), nbits);
+    case BANKS:
+        return float_bits((double)(rng_below(&rng, 1000000) + (rng_below(&rng, 2) ? 1000000 : UINT64_C(4000000000))), nbits);
+    case HEAP:
+        return float_bits(rng_below(&rng, 8) ? draw_bell() : 0.5, nbits);
     case PEAK:
         return float_bits(rng_below(&rng, 1000) ? draw_proportion() : 0.5, nbits);
     default:
@@ -121,6 +127,8 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         return rng_below(&rng, 2) ? x : spread_number(rng_below(&rng, 10), nbits);
     case NIBBLE:
         return x & UINT64_C(0xf0f0f0f0f0f0f0f0);
+    case BLOCKS:
+        return (i % 4096 << 20) + x % 1000;
     case LATE_ECHO:
         return spread_number(i % 2000 >= 1000 && i > n / 4 * 3 ? i - 1000 : i, nbits);
     case NESTS:

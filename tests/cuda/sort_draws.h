@@ -40,6 +40,9 @@ enum distribution {
     LONE,                   /* in [0, 1), but for one NaN */
     WHOLE,                  /* a thousand whole numbers */
     PEAK,                   /* in [0, 1), but for one in 1,000, which is a half */
+    TURNS,                  /* 4,096 narrow ranges of whole numbers, 2^20 apart, by turns */
+    BANKS,                  /* two ranges of a million whole numbers, far from each other */
+    HEAP,                   /* a bell, but for one in eight, which is a half */
     SETTLED,                /* as SPREAD, but what is next to zero has settled on fifty values on either side */
     /* Integers. */
     SUNK,      /* four bits below the top twelve are zero, so that bins are 16 times what is expected */
@@ -47,6 +50,7 @@ enum distribution {
     LATE_ECHO, /* each that does not come in the first three quarters */
     FLOCK,     /* every third bit, the others shared, but for one in 1,000, half of which have ten values */
     NIBBLE,    /* four bits of every eight */
+    BLOCKS,    /* as TURNS */
     /* Of 64 bits. */
     NESTS, /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */
     CROWD  /* or one in 5,000 of the only one */

@@ -40,6 +40,34 @@ static void test_floats(upsweep_type type) {
     }
 }
 
+/* Floats of which one value, what is next to zero, or a narrow range is too much for a bucket by cells, which a sample tells: in one
+ * launch, by a sample or by splitters, and in more. */
+static void test_crowded_floats(void) {
+    static const enum distribution distributions[] = {HEAP, RANDOM, BANKS};
+    static const uint64_t sizes[] = {(1 << 20) - 7, (1 << 22) + 1, 33000, 1 << 18, (1 << 21) + 3, (1 << 23) - 3};
+    for (unsigned i = 0; i < (quick() ? 2 : sizeof sizes / sizeof *sizes) * 9; i++) {
+        const upsweep_type type = i % 3 ? UPSWEEP_F32 : UPSWEEP_F64;
+        struct sort_case c = {.form = i % 3 == 2 ? ARGSORT32 : KEYS, .type = type, .n = sizes[i / 9], .key_nbytes = elem_size(type)};
+        c.value_nbytes = c.form == KEYS ? 0 : 4;
+        c.order.descending = i / 9 % 2;
+        c.keys_in_place = c.form == KEYS && i % 2;
+        test_case(c, distributions[i / 3 % 3]);
+    }
+}
+
+/* Keys of narrow ranges, whose bins are deep until the bits are left out that all keys of a bucket share: in one launch, by value, by
+ * cells, by a sample or by splitters, and in more; as the ranges are, so are the deep bins at equal distances. */
+static void test_narrow_ranges(void) {
+    static const uint64_t sizes[] = {(1 << 20) - 9, (1 << 22) + 1, 70001, 1 << 18, (1 << 21) + 3, (1 << 23) - 3};
+    static const upsweep_type types[] = {UPSWEEP_F32, UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I32};
+    for (unsigned i = 0; i < (quick() ? 2 : sizeof sizes / sizeof *sizes) * 4; i++) {
+        struct sort_case c = {.form = KEYS, .type = types[i % 4], .n = sizes[i / 4], .key_nbytes = elem_size(types[i % 4])};
+        c.order.descending = i / 2 % 2;
+        c.keys_in_place = i % 3 == 0;
+        test_case(c, i % 2 ? BLOCKS : TURNS);
+    }
+}
+
 /* Sizes around those from which on a row more is needed if each multiprocessor takes a tile, up to where that way ends; keys that are
  * spread take it, skewed ones are found not to. */
 static void test_rows(void) {
@@ -190,6 +218,8 @@ int main(void) {
         test_counting(UPSWEEP_U16, 8193);
         test_floats(UPSWEEP_F32);
         test_floats(UPSWEEP_F64);
+        test_crowded_floats();
+        test_narrow_ranges();
         test_ranks();
         test_samples();
         test_gaps();

@@ -7,7 +7,7 @@
  * way, but if it is so in one bucket only, as the settled keys are. In place there is one partition or none. */
 static void test_float_slots(upsweep_type type) {
     static const enum distribution distributions[] = {PROPORTION, CLOSE, BELL,   ZEROES,  REPEATED, RANDOM, EQUAL,
-                                                      SPREAD,     LONE,  TILTED, SETTLED, WHOLE,    PEAK};
+                                                      SPREAD,     LONE,  TILTED, SETTLED, WHOLE,    PEAK,   TURNS};
     static const uint64_t nbytes[] = {160000008, (28 << 20) + 8, (32 << 20) - 16, 64 << 20, (64 << 20) + 8, 320000008};
     const size_t ndistributions = sizeof distributions / sizeof *distributions;
     for (size_t s = 0; s < (quick() ? 2 : sizeof nbytes / sizeof *nbytes); s++) {
@@ -23,10 +23,10 @@ static void test_float_slots(upsweep_type type) {
 
 /* Floats of 32 bits in slots by a sample: whose bits are random, or which are in other ways not even. */
 static void test_sampled_float_slots(void) {
-    static const enum distribution distributions[] = {RANDOM, SORTED, HOT, PROPORTION, LUMP};
+    static const enum distribution distributions[] = {RANDOM, SORTED, TURNS, HOT, PROPORTION, LUMP};
     static const uint64_t sizes[] = {(28 << 20) / 4, 17920999, 17921000};
     for (size_t s = 0; s < (quick() ? 1 : sizeof sizes / sizeof *sizes); s++) {
-        for (size_t d = 0; d < (quick() ? 2 : sizeof distributions / sizeof *distributions); d++) {
+        for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
             struct sort_case c = {.form = KEYS, .type = UPSWEEP_F32, .n = sizes[s], .key_nbytes = 4, .shift = d};
             c.order.descending = (uint32_t)(s + d) % 2;
             c.keys_in_place = d % 2 == 1;

@@ -16,7 +16,12 @@ static const struct {
     {KEYS, UPSWEEP_U32, 800000, SKEWED},
     {KEYS, UPSWEEP_U64, 140000, SPARSE},
     {KEYS, UPSWEEP_F64, 300000, BELL},
+    {KEYS, UPSWEEP_F32, 600000, HEAP},
+    {KEYS, UPSWEEP_F32, 300000, BANKS},
+    {KEYS, UPSWEEP_F32, 300000, TURNS},
+    {KEYS, UPSWEEP_U32, 800000, BLOCKS},
     {ARGSORT32, UPSWEEP_F32, 140000, BELL},
+    {ARGSORT32, UPSWEEP_F32, 600000, HEAP},
     {PAIRS, UPSWEEP_U32, 140000, RANDOM},
     {KEYS, UPSWEEP_U16, 140000, RANDOM},
     {KEYS, UPSWEEP_U8, 140000, RANDOM},
@@ -36,7 +41,10 @@ static const struct {
     {PAIRS, UPSWEEP_U32, (28 << 20) / 8, ECHO},
     {KEYS, UPSWEEP_F32, (28 << 20) / 4, PROPORTION},
     {KEYS, UPSWEEP_F32, (28 << 20) / 4, BELL},
+    {KEYS, UPSWEEP_F32, (28 << 20) / 4, RANDOM},
+    {KEYS, UPSWEEP_F32, (28 << 20) / 4, TURNS},
     {KEYS, UPSWEEP_F64, (28 << 20) / 8, BELL},
+    {KEYS, UPSWEEP_F64, (28 << 20) / 8, TURNS},
 };
 
 /* Arguments K and N: each Nth case from the Kth on, so that some programs can run side by side. */
