@@ -303,7 +303,7 @@ static __device__ __forceinline__ void count_part_of_cells(const struct split_jo
     const bool looks = job.values_out;
     const KEY drawn = sampled_key(in, job.n);
     if (!looks && keys_repeat(job, (uint32_t)__syncthreads_count(meets_equal((KEY)(drawn ^ in[0]), s.words)), 10))
-        return give_cells_up(job); /* as all CTAs do */
+        return give_cells_up(job); /* as most CTAs do: the others count in vain */
     const KEY image = key_order<KEY>(job).image(drawn);
     const struct float_cells<KEY> cells(lowest_cell(image, &s.largest));
     if (is_crowded(job, cells, image, CELL_MOST_PARTS, s.counts)) return give_cells_up(job); /* as all CTAs do */
