@@ -35,7 +35,7 @@ run() {
 can_run() {
     case $(grep -o -m 1 '_mm512_\|_mm256_' "$root/$1" | head -n 1)$1 in
         _mm512_* | *sort_splitters*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
-        _mm256_* | *vector_mask* | *sort_slots* | *sort_network_* | *sort_merge* | *sort_buckets* | *sort_part* | *sort_few*) grep -q avx2 /proc/cpuinfo ;;
+        _mm256_* | *vector_mask* | *sort_slots* | *sort_network_* | *sort_tags_avx2* | *sort_merge* | *sort_buckets* | *sort_part* | *sort_few*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
 
@@ -170,6 +170,10 @@ mutant full sort src/cpu/sort_tags.h 's/make_tie_tags(t, sorted, low, top);/make
 mutant full sort src/cpu/sort_tags.h 's/lanes_of(t, t->image_nbytes, t->n - 1, r)/lanes_of(t, t->image_nbytes, t->n - 2, r)/' 'AVX-512: keys seem in order whatever the last is'
 mutant full sort src/cpu/sort_tags.h 's/_mm512_cmpgt_epu32_mask(v, next))/_mm512_cmpge_epu32_mask(v, next))/' 'AVX-512: equal ones of keys that fall are turned round'
 mutant full sort src/cpu/sort_tags.h 's/if (falls != (there \& all)) return SORT_MIXED;/if (falls != 0 \&\& falls != there) return SORT_MIXED;/' 'AVX-512: keys seem in order if each register is'
+mutant quick sort src/cpu/sort_tags_avx2.c 's/            nmoved += insert_tie(places, images, first, i);.*$/            ;\\/' 'AVX2: keys that differ only in bits for which their tags have no room stay in disorder'
+mutant quick sort src/cpu/sort_tags_avx2.c 's/<< place_bits | i;/<< place_bits | (n - 1 - i);/' 'AVX2: equal keys are turned round'
+mutant quick sort src/cpu/sort_tags_avx2.c 's/(images\[i\] < images\[i - 1\]) != falls/(images[i] <= images[i - 1]) != falls/' 'AVX2: equal ones of keys that fall are turned round'
+mutant quick sort src/cpu/sort_tags_avx2.c 's/if (nother > 0) return/if (nother > 1) return/' 'AVX2: keys seem in order though one is not'
 mutant full sort src/cpu/sort_network_tmpl.h 's/LANES == 4 || n <= 4/LANES == 4 || n <= 5/' 'vectors: five keys are sorted as four'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v\[r\] = SELECT(SPLAT(-1), FN(lanes_of)(n, r), FN(convert)(v\[r\], image));/v[r] = FN(convert)(v[r], image);/' 'vectors: what is behind a few keys is sorted among them'
 

@@ -22,10 +22,10 @@
  * KiB of them at once, by networks (sort_at_once.c, sort_network.c). So go, by halves only, keys that a sample shows to be skewed or to
  * repeat (sort_sample.c), and any keys alone if the caller would rather save memory; a handful of different ones are counted
  * (sort_few_tmpl.h), and so are, with AVX-512, those that are there very often (sort_heavy.c). Keys of one and two bytes have ways of their
- * own (sort_narrow.h), and so has a handful of pairs (sort_tags.h), or of keys in plain C (sort_ranks.c). Values of 4 and 8 bytes move with
- * their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP 3, 5.2.5;
- * McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al., In-place
- * parallel super scalar samplesort, 2017 (blocks instead of counts).
+ * own (sort_narrow.h), and so has a handful of pairs (sort_tags.h, sort_tags_avx2.c), or of keys in plain C (sort_ranks.c). Values of 4
+ * and 8 bytes move with their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c). Sources:
+ * Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann
+ * et al., In-place parallel super scalar samplesort, 2017 (blocks instead of counts).
  */
 #include <string.h>
 

@@ -6,6 +6,7 @@
 
 sort_group *sort_group_of_avx2(size_t key_nbytes);
 const struct sort_vector *sort_vector_of_avx2(size_t key_nbytes);
+bool sort_by_tags_avx2(const struct sort_args *args, const struct sort_image *image, size_t key_nbytes); /* sort_tags_avx2.c */
 
 #ifdef __clang__
 #define UNROLL   _Pragma("unroll")

@@ -5,8 +5,8 @@
  *     out      3   3   7   9
  *
  * Keys, values and indices all move by the same ranks, whatever their sizes. No branch depends on a key, where insertion has a
- * misprediction a key, and nothing needs scratch. But the work is n^2. With AVX-512, for keys alone with AVX2, too, there are networks
- * (sort_network.c, sort_tags.h), which are quicker from the first key on.
+ * misprediction a key, and nothing needs scratch. But the work is n^2. With AVX-512 or AVX2 there are networks (sort_network.c,
+ * sort_tags.h, sort_tags_avx2.c), which are quicker from the first key on, but with AVX2 for pairs and indices from 12 on.
  *
  * Cost: n / 2 comparisons for each key. Source: Knuth, TAOCP 3, 5.2 (comparison counting). */
 #include "sort_places.h"
