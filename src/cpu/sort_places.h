@@ -50,4 +50,14 @@ ALWAYS_INLINE void sort_place_numbers(void *out, const uint16_t *places, uint32_
     for (uint32_t i = 0; i < n && nbytes == sizeof *wide; i++) wide[to ? places[i] : i] = to ? i : places[i];
 }
 
+/* Keys, pairs, or keys whose indices are asked for, with the keys or without. */
+ALWAYS_INLINE void sort_place_pairs(const struct sort_args *args, const uint16_t *places, uint32_t n, size_t key_nbytes,
+                                    enum sort_direction direction) {
+    if (args->keys_out != NULL) sort_place(args->keys_out, args->keys_in, places, n, key_nbytes, direction);
+    if (args->values_in != NULL)
+        sort_place(args->values_out, args->values_in, places, n, args->value_nbytes, direction);
+    else
+        sort_place_numbers(args->values_out, places, n, args->value_nbytes, direction);
+}
+
 #endif

@@ -46,10 +46,6 @@ bool sort_by_ranks(const struct sort_args *args, const struct sort_image *image,
     const uint64_t bits = sort_low_bits(args->hi_bit) & ~sort_low_bits(args->lo_bit);
     find_ranks(ranks, args->keys_in, (uint32_t)args->n, image, key_nbytes, bits);
     const uint32_t n = (uint32_t)args->n;
-    if (args->keys_out != NULL) sort_place(args->keys_out, args->keys_in, ranks, n, key_nbytes, SORT_TO);
-    if (args->values_in != NULL)
-        sort_place(args->values_out, args->values_in, ranks, n, args->value_nbytes, SORT_TO);
-    else
-        sort_place_numbers(args->values_out, ranks, n, args->value_nbytes, SORT_TO);
+    sort_place_pairs(args, ranks, n, key_nbytes, SORT_TO);
     return true;
 }

@@ -116,11 +116,7 @@ bool sort_by_tags_avx2(const struct sort_args *args, const struct sort_image *im
         return true;
     }
     if (!find_places(places, images, n, differ, order)) return false;
-    if (args->keys_out != NULL) sort_place(args->keys_out, args->keys_in, places, n, key_nbytes, SORT_FROM);
-    if (args->values_in != NULL)
-        sort_place(args->values_out, args->values_in, places, n, args->value_nbytes, SORT_FROM);
-    else
-        sort_place_numbers(args->values_out, places, n, args->value_nbytes, SORT_FROM);
+    sort_place_pairs(args, places, n, key_nbytes, SORT_FROM);
     return true;
 }
 
