@@ -35,7 +35,7 @@ run() {
 can_run() {
     case $(grep -o -m 1 '_mm512_\|_mm256_' "$root/$1" | head -n 1)$1 in
         _mm512_* | *sort_splitters*) grep -q avx512_vbmi2 /proc/cpuinfo ;;
-        _mm256_* | *vector_mask* | *sort_slots* | *sort_network_* | *sort_tags_avx2* | *sort_merge* | *sort_buckets* | *sort_part* | *sort_few*) grep -q avx2 /proc/cpuinfo ;;
+        _mm256_* | *vector_mask* | *sort_slots* | *sort_network_* | *sort_tags_avx2* | *sort_items* | *sort_merge* | *sort_buckets* | *sort_part* | *sort_few*) grep -q avx2 /proc/cpuinfo ;;
     esac
 }
 
@@ -174,6 +174,8 @@ mutant quick sort src/cpu/sort_tags_avx2.c 's/            nmoved += insert_tie(p
 mutant quick sort src/cpu/sort_tags_avx2.c 's/<< place_bits | i;/<< place_bits | (n - 1 - i);/' 'AVX2: equal keys are turned round'
 mutant quick sort src/cpu/sort_tags_avx2.c 's/(images\[i\] < images\[i - 1\]) != falls/(images[i] <= images[i - 1]) != falls/' 'AVX2: equal ones of keys that fall are turned round'
 mutant quick sort src/cpu/sort_tags_avx2.c 's/if (nother > 0) return/if (nother > 1) return/' 'AVX2: keys seem in order though one is not'
+mutant quick sort src/cpu/sort_items.c 's/<< 32 | i;/<< 32 | (i ^ 1);/' 'AVX2: indices of neighbours change places'
+mutant full sort src/cpu/sort_items.c 's/(when_negative & (0u - (raw >> 31)))/0/' 'AVX2: indices of negative floats fall'
 mutant full sort src/cpu/sort_network_tmpl.h 's/LANES == 4 || n <= 4/LANES == 4 || n <= 5/' 'vectors: five keys are sorted as four'
 mutant full sort src/cpu/sort_network_tmpl.h 's/v\[r\] = SELECT(SPLAT(-1), FN(lanes_of)(n, r), FN(convert)(v\[r\], image));/v[r] = FN(convert)(v[r], image);/' 'vectors: what is behind a few keys is sorted among them'
 

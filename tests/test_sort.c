@@ -349,6 +349,23 @@ static void test_skewed_pairs(void) {
     }
 }
 
+/* Indices of many even keys, of which some are equal, far apart. */
+static void test_indices_of_even_keys(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F32, UPSWEEP_I32};
+    static const uint64_t sizes[] = {1 << 15, 40001, 90001};
+    for (unsigned i = 0; i < 9; i++) {
+        struct sort_case c = variant(i / 3 == 2 ? ARGSORT64 : ARGSORT32, types[i % 3], sizes[i / 3], i);
+        uint32_t *keys = make_keys(c.type, RANDOM, c.n);
+        for (uint64_t k = 0; k < c.n; k += 701) keys[k] = keys[k / 2];
+        check_sort(&c, keys, "even, with ties");
+        if (i / 3 == 2) {
+            c.form = ARGSORT32;
+            check_sort(&c, keys, "even, with ties");
+        }
+        free(keys);
+    }
+}
+
 /* Arrays too large for the caches, which may be written past them. */
 static void test_beyond_caches(void) {
     struct sort_case c = variant(KEYS, UPSWEEP_U32, 4400001, 4);
@@ -378,6 +395,7 @@ int main(void) {
     test_big();
     test_skewed_pairs();
     test_big_low_memory();
+    test_indices_of_even_keys();
     test_beyond_caches();
     return harness_end();
 }

@@ -21,11 +21,12 @@
  * With AVX2 or AVX-512, keys alone go by halves (sort_exchange.c) if they fit the caches, and then in slots (sort_slots_tmpl.h); up to 8
  * KiB of them at once, by networks (sort_at_once.c, sort_network.c). So go, by halves only, keys that a sample shows to be skewed or to
  * repeat (sort_sample.c), and any keys alone if the caller would rather save memory; a handful of different ones are counted
- * (sort_few_tmpl.h), and so are, with AVX-512, those that are there very often (sort_heavy.c). Keys of one and two bytes have ways of their
- * own (sort_narrow.h), and so has a handful of pairs (sort_tags.h, sort_tags_avx2.c), or of keys in plain C (sort_ranks.c). Values of 4
- * and 8 bytes move with their keys; others stay, an index moves for them, and they are gathered at the end (sort_gather.c). Sources:
- * Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy, Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann
- * et al., In-place parallel super scalar samplesort, 2017 (blocks instead of counts).
+ * (sort_few_tmpl.h), and so are, with AVX-512, those that are there very often (sort_heavy.c). Indices with AVX2 go as keys alone do, as
+ * items of twice the width (sort_items.c). Keys of one and two bytes have ways of their own (sort_narrow.h), and so has a handful of pairs
+ * (sort_tags.h, sort_tags_avx2.c), or of keys in plain C (sort_ranks.c). Values of 4 and 8 bytes move with their keys; others stay, an
+ * index moves for them, and they are gathered at the end (sort_gather.c). Sources: Knuth, TAOCP 3, 5.2.5; McIlroy, Bostic, McIlroy,
+ * Engineering radix sort, 1993; Satish et al., Fast sort on CPUs and GPUs, 2010; Axtmann et al., In-place parallel super scalar samplesort,
+ * 2017 (blocks instead of counts).
  */
 #include <string.h>
 
@@ -161,10 +162,16 @@ static uint64_t halves_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbyt
     return nbytes;
 }
 
+/* For up to n items of 8 bytes: of what sorts them, and behind that for themselves. */
+static uint64_t items_scratch(upsweep_context *ctx, uint64_t n) {
+    return halves_scratch(ctx, n, sizeof(uint64_t)) + aligned_nbytes(min_u64(n, SORT_HALVES_NBYTES / sizeof(uint64_t)), sizeof(uint64_t));
+}
+
 uint64_t cpu_sort_scratch(upsweep_context *ctx, uint64_t n, size_t key_nbytes, size_t value_nbytes, bool argsort) {
     if (sort_needs_no_scratch(n, value_nbytes)) return 0;
     const uint64_t nbytes = plan_scratch(ctx, n, key_nbytes, value_nbytes, argsort).total;
-    if (value_nbytes != 0) return nbytes;
+    const bool items = argsort && sort_pays_as_items(cpu_impl(ctx)->isa, n, key_nbytes, value_nbytes);
+    if (value_nbytes != 0) return items ? max_u64(nbytes, items_scratch(ctx, n)) : nbytes;
     const uint64_t halves = sort_vector_of(cpu_impl(ctx)->isa, key_nbytes) != NULL ? halves_scratch(ctx, n, key_nbytes) : 0;
     return max_u64(max_u64(nbytes, halves), narrow_scratch(ctx, n, key_nbytes));
 }
@@ -353,6 +360,15 @@ static bool goes_by_two_digits(enum cpu_isa isa, const struct sort_args *args, c
     }
 }
 
+static bool sort_as_items(upsweep_context *ctx, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
+    if (args->keys_out != NULL || !sort_pays_as_items(cpu_impl(ctx)->isa, args->n, key_nbytes, args->value_nbytes)) return false;
+    if (!goes_by_halves(ctx, args->n, sizeof(uint64_t))) return false;
+    struct sorter s = sampler_for(ctx, image, key_nbytes);
+    s.in.keys = (unsigned char *)args->keys_in;
+    s.ntasks = tasks_for(ctx, args->n);
+    return sort_by_items(ctx, args, &s, (void *)((unsigned char *)ctx->scratch + halves_scratch(ctx, args->n, sizeof(uint64_t))));
+}
+
 upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
     const enum cpu_isa isa = cpu_impl(ctx)->isa;
     const size_t key_nbytes = upsweep_type_nbytes(args->type);
@@ -369,7 +385,7 @@ upsweep_status cpu_sort(upsweep_context *ctx, const struct sort_args *args) {
         sort_by_counting(ctx, args, &image, key_nbytes);
     else if (args->low_memory || (vectors && goes_by_halves(ctx, args->n, key_nbytes)))
         sort_by_exchange(ctx, args, &image, key_nbytes);
-    else
+    else if (!sort_as_items(ctx, args, &image, key_nbytes))
         sort_by_radix(ctx, args, &image, key_nbytes, vectors);
     return UPSWEEP_OK;
 }

@@ -64,6 +64,7 @@
  * is cheaper than the halvings that it saves, which on several threads wait for one another. (Zen 4, Xeon, 2026-11.) */
 #define SORT_SLOTS_ITEMS(key_nbytes) ((768u << 10) / (key_nbytes))
 #define SORT_HALVES_NBYTES           (12u << 20)
+#define SORT_ITEMS_LEAST             (1u << 15) /* keys of 4 bytes whose indices are asked for: fewer are as quick by digits (Zen 3, 2026-11) */
 #define SORT_HALVES_TASKS            2u
 /* Keys of so many different values are counted. (Zen 5, 2026-11.) */
 #define SORT_FEW_VALUES 16u
@@ -362,6 +363,11 @@ void sort_put_heavy(struct sort_heavy *heavy, void *to, uint64_t n, const struct
  * false. */
 bool sort_by_ranks(const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
 bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes);
+
+/* Indices of keys of 4 bytes by items of 8 (sort_items.c), n of them at `items`: does that pay? Then the scratch before is that of as many
+ * keys of 8 bytes. s: for keys alone, of which samples are taken. False: they are not even, or in order, or differ in few bits. */
+bool sort_pays_as_items(enum cpu_isa isa, uint64_t n, size_t key_nbytes, size_t index_nbytes);
+bool sort_by_items(upsweep_context *ctx, const struct sort_args *args, const struct sorter *s, uint64_t *items);
 
 /* Keys alone and whole, if they are few; false if there are more (sort_at_once.c). The fewest, by any of their bits, without scratch. */
 bool sort_at_once(enum cpu_isa isa, void *out, const void *in, uint64_t n, const struct sort_image *image, size_t key_nbytes);
