@@ -362,7 +362,7 @@ UPSWEEP_CALL upsweep_sort_pairs(upsweep_context *ctx, void *keys_out, const void
 
 /* The order that sorts keys [n], which stay as they are: indices [n] as index_type (UPSWEEP_U32 or UPSWEEP_U64) such that
  * keys[indices[0]], keys[indices[1]], ... is sorted, equal keys by increasing index. Aliasing: none. Errors: as upsweep_sort(); TYPE for
- * another index_type; SIZE if n - 1 does not fit it. Scratch: at most twice n keys, n indices, and a tenth more. */
+ * another index_type; SIZE if n - 1 does not fit it. Scratch: at most twice n keys, n indices, and a tenth more; on a CPU also some MiB. */
 UPSWEEP_CALL upsweep_argsort(upsweep_context *ctx, void *indices, const void *keys, uint64_t n, upsweep_type type, upsweep_type index_type,
                              const upsweep_order *order);
 
