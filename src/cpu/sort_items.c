@@ -45,16 +45,18 @@ bool sort_pays_as_items(enum cpu_isa isa, uint64_t n, size_t key_nbytes, size_t 
     return isa == CPU_AVX2 && n >= SORT_ITEMS_LEAST && key_nbytes == sizeof(uint32_t) && index_nbytes == sizeof(uint32_t);
 }
 
-/* Are keys even, in no order, and differ in more bits than two digits take? By samples. */
-static bool are_for_items(const struct sorter *s, uint64_t n) {
+/* Are keys even, and in no order? If they fit a leaf, do they differ in more bits than two digits take? By samples. */
+static bool are_for_items(const struct sorter *s, uint64_t n, uint64_t leaf_items) {
     const uint64_t varying = s->kernel->varying(&s->in, &s->image, 0, n, n / SAMPLE);
-    if (sort_bit_top(varying | 1) - sort_bit_low(varying | 1) <= sort_leaf_bits(n)) return false;
+    const uint32_t nbits = varying == 0 ? 0 : sort_bit_top(varying) - sort_bit_low(varying);
+    if (nbits <= (n <= leaf_items ? sort_leaf_bits(n) : SORT_SPLIT_BEST_BITS)) return false;
     if (sort_spreads_of(s, &s->in, 0, n).by_digit != SORT_EVEN) return false;
     return s->kernel->order(&s->in, &s->image, 0, SORT_ORDER_SAMPLE, UINT32_MAX) == SORT_MIXED;
 }
 
 bool sort_by_items(upsweep_context *ctx, const struct sort_args *args, const struct sorter *s, uint64_t *items) {
-    if (args->lo_bit > 0 || args->hi_bit < 32 || !are_for_items(s, args->n)) return false;
+    const uint64_t leaf_items = sort_kernel_of(cpu_impl(ctx)->isa, sizeof(uint32_t), sizeof(uint32_t))->leaf_items;
+    if (args->lo_bit > 0 || args->hi_bit < 32 || !are_for_items(s, args->n, leaf_items)) return false;
     struct items_job job = {args, s->image, items, (args->n + s->ntasks - 1) / s->ntasks};
     const struct sort_args alone = {.keys_out = items, .keys_in = items, .n = args->n, .type = UPSWEEP_U64, .hi_bit = 64};
     cpu_run(ctx, make_items, &job, s->ntasks);

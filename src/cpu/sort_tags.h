@@ -319,11 +319,12 @@ NOT_INLINE bool sort_many_8(const struct sort_args *args, const struct sort_imag
     return sort_many(8, args, keys_of_call(args, image, key_nbytes)), true;
 }
 
+#include "target_end.h"
+
+/* Itself for any processor. */
 bool sort_by_tags(enum cpu_isa isa, const struct sort_args *args, const struct sort_image *image, size_t key_nbytes) {
     if (isa == CPU_AVX2) return sort_by_tags_avx2(args, image, key_nbytes);
     if (isa < CPU_AVX512 || args->n < 2 || args->n > SORT_PLACES || args->value_nbytes > SORT_PLACED_VALUE_NBYTES) return false;
     if (key_nbytes == 8) return args->n <= FEW_TAGS ? sort_few_8(args, image, 8) : sort_many_8(args, image, 8);
     return args->n <= FEW_TAGS ? sort_few_4(args, image, key_nbytes) : sort_many_4(args, image, key_nbytes);
 }
-
-#include "target_end.h"

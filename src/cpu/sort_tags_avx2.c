@@ -15,7 +15,7 @@
 
 /* Ranks of fewer keys take no longer, nor do digits of more, but for uniform ones of 8 bytes; to insert more ties takes longer than to sort
  * wider tags, and to find that out takes long, too. (Zen 3, 2026-11.) */
-enum { LEAST_TAGS = 12, MOST_TAGS = 256, MOST_INSERTED = 4 /* one key in so many */, MOST_LOW = 16, ORDER_KEYS = 16 };
+enum { LEAST_TAGS = 12, MOST_TAGS = 256, MOST_INSERTED = 4 /* one key in so many */, MOST_SAME = 16, ORDER_KEYS = 16 };
 
 /* The images of keys of a type, which are copied first, so that they are taken several at a time. Returns the bits in which they differ. */
 #define FIND_IMAGES(name, KEY)                                                                                     \
@@ -54,19 +54,21 @@ static uint32_t insert_tie(uint16_t *places, const uint64_t *images, uint32_t fi
 }
 
 /* Places by tags, which agree in the bits from place_bits up where keys are tied. False if many of these are in the wrong order, or would
- * be, as many keys have none of a tag's bits. */
+ * be: too many keys are like zero, or like the first, in a tag's bits. */
 #define PLACES_BY_TAGS(name, TAG)                                                                                         \
-    static bool name(uint16_t *places, const uint64_t *images, uint32_t n, uint64_t differ) {                             \
+    static bool name(uint16_t *places, const uint64_t *images, uint32_t n, uint64_t differ, uint64_t zero) {              \
         const struct sort_image unsigned_image = {0, 0};                                                                  \
         const uint32_t place_bits = sort_bit_top(n - 1), room = 8 * sizeof(TAG) - place_bits, top = sort_bit_top(differ); \
         const uint32_t low = sort_bit_low(differ), shift = top - low > room ? top - room : low;                           \
-        uint32_t nlow = 0, nmoved = 0, first = 0; /* of a tie */                                                          \
+        const uint64_t bits = sort_low_bits(top), none = (zero & bits) >> shift, one = (images[0] & bits) >> shift;       \
+        uint32_t nsame = 0, nmoved = 0, first = 0; /* of a tie */                                                         \
         TAG tags[MOST_TAGS];                                                                                              \
         for (uint32_t i = 0; i < n; i++) {                                                                                \
-            nlow += (images[i] & sort_low_bits(top)) >> shift == 0;                                                       \
-            tags[i] = (TAG)(images[i] >> shift) << place_bits | i;                                                        \
+            const uint64_t above = (images[i] & bits) >> shift;                                                           \
+            nsame += above == none || above == one;                                                                       \
+            tags[i] = (TAG)above << place_bits | i;                                                                       \
         }                                                                                                                 \
-        if (shift > low && nlow > n / MOST_LOW) return false;                                                             \
+        if (shift > low && nsame > 1 + n / MOST_SAME) return false;                                                       \
         sort_group_of_avx2(sizeof(TAG))(tags, tags, n, &unsigned_image);                                                  \
         for (uint32_t i = 0; i < n; i++) places[i] = (uint16_t)(tags[i] & ((1u << place_bits) - 1));                      \
         for (uint32_t i = 1; i < n && shift > low; i++) {                                                                 \
@@ -91,12 +93,12 @@ static enum sort_order order_of(const uint64_t *images, uint32_t n) {
     return falls ? SORT_DESCENDING : SORT_ASCENDING;
 }
 
-static bool find_places(uint16_t *places, const uint64_t *images, uint32_t n, uint64_t differ, enum sort_order order) {
+static bool find_places(uint16_t *places, const uint64_t *images, uint32_t n, uint64_t differ, uint64_t zero, enum sort_order order) {
     if (order != SORT_MIXED) {
         for (uint32_t i = 0; i < n; i++) places[i] = (uint16_t)(order == SORT_DESCENDING ? n - 1 - i : i);
         return true;
     }
-    return places_by_32(places, images, n, differ) || places_by_64(places, images, n, differ);
+    return places_by_32(places, images, n, differ, zero) || places_by_64(places, images, n, differ, zero);
 }
 
 static void copy_unless_same(void *out, const void *in, size_t nbytes) {
@@ -115,7 +117,7 @@ bool sort_by_tags_avx2(const struct sort_args *args, const struct sort_image *im
         copy_unless_same(args->values_out, args->values_in, n * args->value_nbytes);
         return true;
     }
-    if (!find_places(places, images, n, differ, order)) return false;
+    if (!find_places(places, images, n, differ, image->flip, order)) return false;
     sort_place_pairs(args, places, n, key_nbytes, SORT_FROM);
     return true;
 }
