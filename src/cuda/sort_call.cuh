@@ -21,8 +21,8 @@ enum sort_step : uint8_t {
     STEP_VALUE_SLOTS,  /* an attempt: floats by value, to slots, and their buckets: sort_value_slots.cuh */
     STEP_SLOTS,        /* integers to slots: sort_slots.cuh */
     STEP_CELLS,        /* floats: their cells, and by these to slots: sort_cells.cuh, sort_cell_slots.cuh */
-    STEP_SAMPLE_SLOTS, /* by a sample to slots: sort_sample_slots.cuh; or */
-    STEP_SPLIT,        /* by a histogram to where they belong: sort_split.cuh, sort_partition.cuh; */
+    STEP_SPLIT,        /* by a histogram to where they belong: sort_split.cuh, sort_partition.cuh; or, */
+    STEP_SAMPLE_SLOTS, /* of integers of 32 bits behind that, by a sample to slots: sort_sample_slots.cuh; */
     STEP_BUCKETS,      /* the buckets of whichever of these went well: sort_buckets.cuh */
     STEP_PAIR_SLOTS,   /* an attempt: pairs to slots, and their buckets: sort_slots_pairs.cuh */
     STEP_STABLE,       /* an attempt: keys with values, and their buckets: sort_stable.cuh */

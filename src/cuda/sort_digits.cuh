@@ -45,7 +45,7 @@ struct value_buckets {
 };
 
 /* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even. */
-enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL };
+enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL, VALUES_CROWDED };
 
 /* Of slots of floats by value (sort_value_slots.cuh). Device memory, zeroed before. */
 struct value_slots {

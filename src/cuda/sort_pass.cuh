@@ -202,11 +202,12 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
     __shared__ struct pass_desk<KEY> s_desk;
     static_assert(sizeof s_sums + sizeof s_desk + sizeof(struct bit_gaps) <= SHARED_STATIC_NBYTES, "room beside the tile");
     wait_for_predecessor();
+    if (!is_for_passes(job)) return;                                /* else the header has been filled */
     const uint32_t nruns = load_relaxed(&job.header->nruns[MENDS]); /* all asked for together */
     const bool counts = sizeof(KEY) >= 4 && !MENDS && job.most_values;
     const uint32_t nvalues = counts ? load_relaxed(&job.header->values.nvalues) : 0;
     const uint32_t nput = counts && VALUE_NBYTES == 0 ? load_relaxed(&job.header->values.naside) : 0, naside = nvalues ? nput : 0;
-    if (!is_for_passes(job) || (MENDS && nruns == 0)) return;
+    if (MENDS && nruns == 0) return;
     if constexpr (sizeof(KEY) >= 4 && !MENDS) {
         if (nvalues && naside == 0) {
             if constexpr (VALUE_NBYTES == 0) {

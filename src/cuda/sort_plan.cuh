@@ -60,7 +60,9 @@ template <typename KEY, typename ITEM> static bool plan_split(struct sort_call *
     if (alone && floats && plan_value_slots<KEY>(call)) add_step(call, STEP_VALUE_SLOTS);
     if (slots) add_step(call, STEP_SLOTS);
     if (cells) add_step(call, STEP_CELLS);
-    add_step(call, alone && choose_sample_slots<KEY>(split) ? STEP_SAMPLE_SLOTS : STEP_SPLIT);
+    const bool sampled = alone && choose_sample_slots<KEY>(split);
+    if (!sampled || (sizeof(KEY) == 4 && slots)) add_step(call, STEP_SPLIT);
+    if (sampled) add_step(call, STEP_SAMPLE_SLOTS);
     return add_step(call, STEP_BUCKETS);
 }
 

@@ -3,11 +3,13 @@
  *     draw        16,384 keys, in groups; each CTA sorts a group and counts how many keys of others are before each of it
  *     count       a million keys by the cells between these
  *     plan        neighbouring cells put together, to buckets for CTAs; the keys of a cell that is one frequent value only get counted
- *     slots       two share room for what their counts let expect, and five standard deviations more: one grows from its beginning,
+ *     slots       two share room for what their counts let expect, and some standard deviations more: one grows from its beginning,
  *                 the other from its end, as two together vary less than each does
  *
  * A value that is drawn twice or more is two splitters, itself and the next greater one: so it has a cell to itself, and nothing need be
- * told apart in a search but whether a splitter is above a key. Keys of few values, and of few bits that vary, are left to the passes.
+ * told apart in a search but whether a splitter is above a key. Keys of few values, of few bits that vary, and in thousands of narrow
+ * ranges, a few of which would take all bins of a bucket, and leave most empty, are left to the passes.
+ * Of integers of 32 bits, a bucket also begins or ends where keys become much denser, or sparser: most of its bins would be empty.
  * Cost: two launches, and at 2^24 a read of memory at random for every 25 keys.  Source: as sort_sample.cuh. */
 #ifndef UPSWEEP_CUDA_SORT_SAMPLE_PLAN_CUH
 #define UPSWEEP_CUDA_SORT_SAMPLE_PLAN_CUH
@@ -24,8 +26,12 @@
 #define DRAWN_GAPS            2             /* bits that do not vary between bits that do, in keys that buckets are good for */
 #define DRAWN_COUNTED_BITS    20            /* keys that are counted by cells */
 #define DRAWN_STRETCH         256           /* cells that one thread puts together */
-#define DRAWN_DEVIATIONS      5
-#define DRAWN_APART           (1u << 31) /* beside a count: the cell is one value, which is only counted */
+#define DRAWN_APART           (1u << 31)    /* beside a count: the cell is one value, which is only counted */
+
+/* Are they integers of 32 bits? */
+template <typename KEY> static __device__ __forceinline__ bool is_narrow(const struct split_job &job) {
+    return sizeof(KEY) == 4 && job.cell_keys == 0;
+}
 
 /* Where key number i of 2^bits is, one of each of as many stretches of the input. */
 static __device__ __forceinline__ uint32_t drawn_at(const struct split_job &job, uint32_t i, uint32_t bits) {
@@ -101,6 +107,9 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
         if (thread == 0) job.header->outcome = IN_SLOTS;
         return;
     }
+    const bool narrow = is_narrow<KEY>(job);
+    /* A histogram may have split them, or left them to the passes. The same for all threads, whatever is written below. */
+    if (narrow && __syncthreads_or(job.header->outcome != NOT_SPLIT)) return;
     KEY own[1] = {drawn_image<KEY>(job, group * DRAWN_GROUP + t, BITS)}, images[EACH];
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) images[k] = drawn_image<KEY>(job, chunk * DRAWN_CHUNK + k * DRAWN_THREADS + t, BITS);
@@ -110,7 +119,7 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
     __syncthreads(); /* zeroes before counts */
     const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
     if (thread == 0) job.header->outcome = few ? PERHAPS_FEW : NOT_SPLIT;
-    if (few || are_for_passes<KEY>(job, s_seen)) return;
+    if (few || (narrow ? !is_for_sample<KEY>(job, s_seen, s_words) : are_for_passes<KEY>(job, s_seen))) return;
     if (thread == 0) job.header->sample_state = SAMPLE_OPEN;
     sort_sample<DRAWN_THREADS, 1>(own, s.key);
     __syncthreads(); /* they are sorted */
@@ -160,22 +169,37 @@ static __device__ __forceinline__ void search_tree(uint32_t (&found)[N], const K
     for (int i = 0; i < N; i++) found[i] -= 1u << levels;
 }
 
+/* What there is about a splitter: the next one is so near that both are in one of many narrow ranges. Of integers of 32 bits: a bucket
+ * begins with it; or it is of a value that is drawn twice or more, and the next one is not. */
+struct splitter_news {
+    bool crowded, jump, alone;
+};
+
 /* Splitter j of DRAWN_CELLS - 1, of the sorted sample. Of equal ones, the last is made the next greater: so that a value which is drawn
- * often has a cell to itself. */
-template <typename KEY> static __device__ __forceinline__ KEY drawn_splitter(const KEY *drawn, uint32_t j) {
-    const KEY value = drawn[j];
-    const bool last = j == DRAWN_CELLS - 1 || drawn[j + 1] != value;
-    return j > 1 && last && drawn[j - 1] == value && value != (KEY) ~(KEY)0 ? (KEY)(value + 1) : value;
+ * often has a cell to itself. A jump: the distance to one neighbour is several times that of some on the other side. Then it is as far off
+ * as these reach, most likely behind the last of the dense keys, or before the first. */
+template <typename KEY>
+static __device__ __forceinline__ KEY drawn_splitter(const KEY *drawn, uint32_t j, bool narrow, struct splitter_news *news) {
+    constexpr KEY MOST = (KEY) ~(KEY)0;
+    const KEY value = drawn[j], before = drawn[j - 1], after = j + 1 < DRAWN_CELLS ? drawn[j + 1] : MOST;
+    const bool repeats = value == before, last = value != after;
+    const KEY below = value - (j >= DRAWN_NEAR ? drawn[j - DRAWN_NEAR] : (KEY)0);
+    const KEY above = (j + DRAWN_NEAR < DRAWN_CELLS ? drawn[j + DRAWN_NEAR] : MOST) - value;
+    *news = {last && (KEY)(after - value) < (KEY)(below + above) / DRAWN_CROWD, false, repeats && (KEY)(after - value) > 1};
+    if (repeats || !last || !narrow) return j > 1 && repeats && last ? (KEY)(value + 1) : value;
+    const bool up = (after - value) / DRAWN_JUMP > below, down = (value - (j > 1 ? before : (KEY)0)) / DRAWN_JUMP > above;
+    news->jump = up || down;
+    return up ? (KEY)(value + below) : down ? (KEY)(value - above) : value;
 }
 
 /* Shared memory, dynamic. */
 template <typename KEY> struct drawn_desk {
     KEY node[DRAWN_CELLS];
     uint32_t count[DRAWN_CELLS + DRAWN_CELLS / 32 + DRAWN_CELLS / DRAWN_STRETCH]; /* of a cell; some are left out, for the banks' sake */
-    uint32_t heads[DRAWN_CELLS / 32];                                             /* a bit for each cell with which a bucket begins */
-    uint16_t first[SAMPLE_SLOTS_MAX];                                             /* of a bucket: its first cell; counted keys before it */
+    uint32_t heads[DRAWN_CELLS / 32]; /* a bit for each cell with which a bucket begins; before they are put together, for each jump */
+    uint16_t first[SAMPLE_SLOTS_MAX]; /* of a bucket: its first cell; counted keys before it */
     uint32_t before[SAMPLE_SLOTS_MAX + 1];
-    uint32_t sums[32], ndone;
+    uint32_t sums[32], ndone, ncrowded; /* splitters: first, which are jumps, or alone; crowded ones */
     bool last;
 
     __device__ __forceinline__ uint32_t &count_of(uint32_t cell) { return count[cell + cell / 32 + cell / DRAWN_STRETCH]; }
@@ -186,18 +210,19 @@ template <typename KEY> struct drawn_desk {
     }
 };
 
-/* Puts the cells of a stretch together, a thread a stretch, to buckets of as many counted keys at most; marks where they begin. */
+/* Puts the cells of a stretch together, a thread a stretch, to buckets of as many counted keys at most; marks where they begin, which is
+ * marked already for jumps. */
 template <typename KEY> static __device__ __forceinline__ void mark_heads(struct drawn_desk<KEY> &s, uint32_t most) {
     uint32_t sum = most, cell = threadIdx.x * DRAWN_STRETCH;
     bool apart = true;
 #pragma unroll 1
     for (uint32_t word = 0; word < DRAWN_STRETCH / 32; word++) {
-        const uint32_t *counts = &s.count_of(cell); /* none is left out before the next word */
+        const uint32_t *counts = &s.count_of(cell), jumps = s.heads[cell / 32]; /* none is left out before the next word */
         uint32_t heads = 0;
 #pragma unroll
         for (uint32_t i = 0; i < 32; i++) {
             const uint32_t marked = counts[i], count = marked & ~DRAWN_APART;
-            const bool head = apart || marked & DRAWN_APART || sum + count > most;
+            const bool head = apart || marked & DRAWN_APART || sum + count > most || jumps >> i & 1;
             apart = marked & DRAWN_APART;
             sum = head ? count : sum + count;
             heads |= (uint32_t)head << i;
@@ -309,16 +334,29 @@ __global__ void __launch_bounds__(DRAWN_THREADS, 1) count_drawn_cells(const __gr
     struct drawn_desk<KEY> &s = *(struct drawn_desk<KEY> *)s_memory;
     constexpr uint32_t TOGETHER = 8;
     wait_for_predecessor();
-    if (job.header->sample_state != SAMPLE_OPEN) return;
+    if (threadIdx.x == 0) s.ndone = s.ncrowded = 0;
+    if (__syncthreads_or(job.header->sample_state != SAMPLE_OPEN)) return; /* the same for all, whatever others say; else: 0 before sums */
     const uint32_t t = threadIdx.x, thread = blockIdx.x * DRAWN_THREADS + t, nthreads = gridDim.x * DRAWN_THREADS;
     const KEY *drawn = drawn_keys<KEY>(job);
+    const bool narrow = is_narrow<KEY>(job);
     KEY images[TOGETHER]; /* on their way while the tree is made */
     load_counted(images, job, thread, nthreads);
 #pragma unroll 8
-    for (uint32_t j = t; j < DRAWN_CELLS; j += DRAWN_THREADS)
-        s.node[node_of(max(j, 1u), DRAWN_CELL_BITS)] = drawn_splitter(drawn, max(j, 1u));
+    for (uint32_t j = t; j < DRAWN_CELLS; j += DRAWN_THREADS) {
+        struct splitter_news news;
+        s.node[node_of(max(j, 1u), DRAWN_CELL_BITS)] = drawn_splitter(drawn, max(j, 1u), narrow, &news);
+        const uint32_t jumps = __ballot_sync(~0u, news.jump), odd = jumps | __ballot_sync(~0u, news.alone);
+        const uint32_t crowded = __ballot_sync(~0u, news.crowded);
+        if (t % 32 == 0) s.heads[j / 32] = jumps;
+        if (t % 32 == 0 && odd) atomicAdd(&s.ndone, (uint32_t)__popc(odd));
+        if (t % 32 == 0 && crowded) atomicAdd(&s.ncrowded, (uint32_t)__popc(crowded));
+    }
     for (uint32_t j = t; j < DRAWN_CELLS; j += DRAWN_THREADS) s.count_of(j) = 0;
-    __syncthreads(); /* the tree, and zeroes before counts */
+    __syncthreads(); /* the tree, the sums, and zeroes before counts */
+    if (s.ncrowded > DRAWN_MOST_CROWDED || (narrow && s.ndone > DRAWN_MOST_ODD)) {
+        if (thread == 0) job.header->sample_state = SAMPLE_FULL;
+        return;
+    }
 #pragma unroll 1
     for (uint32_t first = thread; first < 1u << DRAWN_COUNTED_BITS; first += TOGETHER * nthreads) {
         uint32_t cells[TOGETHER];

@@ -4,8 +4,9 @@
  *     buckets         sorted as any (sort_bucket.cuh), by what is above their least key
  *     frequent keys   only counted; written at the end
  *
- * It is the second attempt, where keys do not fit slots by their top bits, or by cells: whatever the keys are, buckets are about equally
- * large. A slot that is full gives it up; the input is still where it was, and the stable passes, queued behind, do the work.
+ * It is the second attempt, where keys do not fit slots by their top bits, or by cells; or the third, of integers of 32 bits, which may fit
+ * a split with a histogram, or be quicker by passes: whatever the keys are, buckets are about equally large. A slot that is full gives it
+ * up; the input is still where it was, and the stable passes, queued behind, do the work.
  *
  * A search takes as long as all else that is done to a key. So it is done once: the bucket's number is kept beside the rank, and a tile in
  * runs needs no numbers, as a bit marks each place with which a run begins.
@@ -22,7 +23,8 @@
 /* ---- the partition ----------------------------------------------------------------------------------------------------------- */
 
 template <typename KEY> struct sample_slots_shape {
-    static constexpr int THREADS = SLOTS_THREADS, ROWS = sizeof(KEY) == 8 ? SAMPLE_SLOTS_ROWS_WIDE : SAMPLE_SLOTS_ROWS, TOGETHER = 4;
+    static constexpr int THREADS = SLOTS_THREADS, ROWS = sizeof(KEY) == 8 ? SAMPLE_SLOTS_ROWS_WIDE : SAMPLE_SLOTS_ROWS,
+                         TOGETHER = sizeof(KEY) == 8 ? 4 : 3;
     static constexpr uint32_t ITEMS = THREADS * ROWS, PER_THREAD = SAMPLE_SLOTS_MAX / THREADS, WORDS = ITEMS / 32;
     static_assert(2 * THREADS == SAMPLE_SLOTS_MAX && WORDS <= THREADS && ROWS % TOGETHER == 0 && ITEMS < NOT_MOVED,
                   "a thread a word; places have 16 bits");
@@ -49,6 +51,7 @@ static __device__ __forceinline__ void rank_by_search(uint32_t (&ranked)[ROWS], 
     bool same = items.n >= 32;
 #pragma unroll
     for (int first = 0; first < ROWS; first += TOGETHER) {
+        if (first * 32 >= (int)items.n) break;
         KEY some[TOGETHER];
         uint32_t found[TOGETHER];
 #pragma unroll
@@ -122,8 +125,9 @@ static __device__ __forceinline__ bool move_sampled_tile(const struct split_job 
                                                          struct sample_slots_desk<KEY> &s) {
     typedef struct sample_slots_shape<KEY> SHAPE;
     constexpr int ROWS = SHAPE::ROWS, TOGETHER = SHAPE::TOGETHER, THREADS = SHAPE::THREADS;
-    const uint32_t first = tile * SHAPE::ITEMS, t = threadIdx.x, warp = t / 32, start = warp * 32 * ROWS + t % 32;
-    const struct warp_items items = items_of_warp(warp, ROWS, min(job.n - first, SHAPE::ITEMS));
+    const uint32_t tile_items = job.slots.tile_items, rows = tile_items / THREADS, first = tile * tile_items, t = threadIdx.x;
+    const uint32_t warp = t / 32, start = warp * 32 * rows + t % 32;
+    const struct warp_items items = items_of_warp(warp, rows, min(job.n - first, tile_items));
     const KEY *src = (const KEY *)job.in + first + start;
     KEY images[ROWS];
 #pragma unroll
@@ -133,16 +137,17 @@ static __device__ __forceinline__ bool move_sampled_tile(const struct split_job 
     const bool given_up = *(const volatile uint32_t *)&job.header->sample_state != SAMPLE_OPEN; /* in the meantime */
     if (__syncthreads_or(given_up)) return false;                                               /* else: zeroes before counts */
     key_order<KEY>(job).make_images(images);
-    uint32_t ranked[ROWS];
+    uint32_t ranked[ROWS] = {};
     rank_by_search(ranked, images, items, nslots, levels, s);
     __syncthreads(); /* all counts */
-    const uint32_t next = first + gridDim.x * SHAPE::ITEMS;
-    if (t == 0 && next < job.n) prefetch_items((const KEY *)job.in + next, min(job.n - next, SHAPE::ITEMS));
+    const uint32_t next = first + gridDim.x * tile_items;
+    if (t == 0 && next < job.n) prefetch_items((const KEY *)job.in + next, min(job.n - next, tile_items));
     const bool fits = reserve_slots(job, nslots, s);
     if (!fits) job.header->sample_state = SAMPLE_FULL;
     if (__syncthreads_or(!fits)) return false; /* else: all places */
 #pragma unroll
     for (int from = 0; from < ROWS; from += TOGETHER) { /* some places are asked for together */
+        if (from * 32 >= (int)items.n) break;
         uint32_t place[TOGETHER];
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) place[i] = s.place[ranked[from + i] >> 16];
@@ -201,7 +206,7 @@ __global__ void __launch_bounds__(SLOTS_THREADS, 1) split_by_splitters(const __g
     for (uint32_t j = 1 + threadIdx.x; j < 1u << levels; j += SHAPE::THREADS)
         s.node[node_of(j, levels)] = j < nslots ? (KEY)plan.low[j] : (KEY) ~(KEY)0;
     __syncthreads(); /* the tree */
-    const uint32_t ntiles = (job.n + SHAPE::ITEMS - 1) / SHAPE::ITEMS;
+    const uint32_t ntiles = (job.n + job.slots.tile_items - 1) / job.slots.tile_items;
     for (uint32_t tile = blockIdx.x; tile < ntiles && move_sampled_tile(job, tile, nslots, levels, s); tile += gridDim.x)
         __syncthreads(); /* nobody needs the shared memory any more */
     __threadfence();     /* what this thread has added to the sizes before the CTA is counted as done */
@@ -216,13 +221,17 @@ __global__ void __launch_bounds__(SLOTS_THREADS, 1) split_by_splitters(const __g
 
 /* ---- the host's part --------------------------------------------------------------------------------------------------------- */
 
+/* Tiles of as many keys as can be, or of fewer, so that the last ones of all CTAs end together. */
 template <typename KEY> static cudaError_t launch_sample_slots(const struct split_job *job, const struct cuda_queue *queue) {
-    const uint32_t ntiles = (job->n + sample_slots_shape<KEY>::ITEMS - 1) / sample_slots_shape<KEY>::ITEMS, nsms = (uint32_t)queue->nsms;
+    typedef sample_slots_shape<KEY> SHAPE;
+    const uint32_t nsms = (uint32_t)queue->nsms, rows = (job->n + nsms * SHAPE::THREADS - 1) / (nsms * SHAPE::THREADS);
+    const uint32_t ntiles = (rows + SHAPE::ROWS - 1) / SHAPE::ROWS, tile_rows = (rows + ntiles - 1) / ntiles; /* of a CTA */
+    struct split_job moved = *job;
+    moved.slots.tile_items = SHAPE::THREADS * ((tile_rows + SHAPE::TOGETHER - 1) / SHAPE::TOGETHER * SHAPE::TOGETHER);
     cudaError_t error = launch_next(queue, sort_drawn_keys<KEY>, DRAWN_CTAS, DRAWN_THREADS, VALUE_SLOTS * sizeof(uint32_t), *job);
     if (error == cudaSuccess) error = launch_next(queue, count_drawn_cells<KEY>, nsms, DRAWN_THREADS, sizeof(struct drawn_desk<KEY>), *job);
     if (error != cudaSuccess) return error;
-    return launch_next(queue, split_by_splitters<KEY>, ntiles < nsms ? ntiles : nsms, SLOTS_THREADS, sizeof(struct sample_slots_desk<KEY>),
-                       *job);
+    return launch_next(queue, split_by_splitters<KEY>, nsms, SLOTS_THREADS, sizeof(struct sample_slots_desk<KEY>), moved);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 #define UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 
+#include "sort_gaps.cuh"
 #include "sort_partition.cuh"
 
 /* Keys by bucket, in counters of eight bits. What does not fit one goes to the next, which does no harm: by then keys are far from uniform.
@@ -69,37 +70,50 @@ static_assert(0x9e3779b1u >> (32 - looked_keys::PLACE_BITS) != 0, "1 belongs els
 
 /* Such a sample as the histogram would look at, the same in all CTAs: some of the keys each thread's. */
 template <typename KEY, int THREADS> struct slots_sample {
-    static constexpr int OF_THREAD = SPLIT_HISTOGRAM_THREADS / THREADS;
-    KEY keys[OF_THREAD];
+    static constexpr int OF_THREAD = VALUE_SAMPLE / THREADS;
+    static constexpr bool BITS = sizeof(KEY) == 4; /* those of 64 bits have no registers, and passes would not be quicker */
+    KEY keys[OF_THREAD], first;
 
     __device__ __forceinline__ void load(const struct split_job &job) {
 #pragma unroll
-        for (int i = 0; i < OF_THREAD; i++)
-            keys[i] = ((const KEY *)job.in)[(uint64_t)(threadIdx.x + i * THREADS) * job.n / SPLIT_HISTOGRAM_THREADS];
+        for (int i = 0; i < OF_THREAD; i++) keys[i] = ((const KEY *)job.in)[sampled_at(job.n, threadIdx.x + i * THREADS)];
+        if (BITS) first = *(const KEY *)job.in;
     }
-    /* Must some bucket be too big? All threads call it. */
-    __device__ __forceinline__ bool is_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) const {
+    /* Must some bucket be too big? Or, of keys alone, bins deep? s_sums: two words. All threads call it. */
+    __device__ __forceinline__ bool is_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_sums) const {
         const struct looked_counts<KEY> counts(job, s_counts);
         counts.clear();
-        if (threadIdx.x == 0) *s_npairs = 0;
+        if (threadIdx.x < 2) s_sums[threadIdx.x] = 0;
         __syncthreads(); /* zeroes before counts */
-        uint32_t npairs = 0;
+        uint32_t npairs = 0, varying = 0;
 #pragma unroll
-        for (int i = 0; i < OF_THREAD; i++) npairs += counts.add(keys[i]);
+        for (int i = 0; i < OF_THREAD; i++) {
+            npairs += counts.add(keys[i]);
+            if (BITS) varying |= (uint32_t)(counts.order.image(keys[i]) ^ counts.order.image(first));
+        }
         npairs = sum_warp(npairs);
-        if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
-        __syncthreads(); /* all pairs */
-        return *s_npairs >= job.sample_limit;
+        if (BITS) varying = or_of_warp(varying);
+        if (threadIdx.x % 32 == 0) {
+            atomicAdd(&s_sums[0], npairs);
+            if (BITS) atomicOr(&s_sums[1], varying);
+        }
+        __syncthreads(); /* all pairs, and all bits */
+        return s_sums[0] >= job.sample_limit || (BITS && !job.values_out && are_bins_deep(job.n, s_sums[1], counts.number_bits));
+    }
+    /* A bucket needs about as many bins as it has keys, by the bits below those of its number: do too few of them vary? */
+    static __device__ __forceinline__ bool are_bins_deep(uint32_t n, uint32_t varying, uint32_t number_bits) {
+        const uint32_t of_bucket = n >> number_bits, below = varying << number_bits >> __clz((int)of_bucket);
+        return of_bucket >> __popc(below) > SLOTS_DEEP;
     }
 };
 
-/* Pairs: do keys repeat too often, as some of the sample are equal, or equal to those behind them? sampled: this thread's. All threads call
+/* Pairs: do keys repeat too often, as some of the sample are equal, or equal to those before them? sampled: this thread's. All threads call
  * it; the table remains. */
 static __device__ __forceinline__ bool sample_repeats(const struct split_job &job, uint32_t sampled, const struct looked_keys &looked) {
-    const uint32_t next = ((const uint32_t *)job.in)[(uint64_t)threadIdx.x * job.n / blockDim.x + 1];
+    const uint32_t before = ((const uint32_t *)job.in)[sampled_at(job.n, threadIdx.x) - 1];
     looked.clear();
     __syncthreads(); /* the table is clear */
-    return __syncthreads_count(looked.meets_itself(sampled) || sampled == next) > PAIR_SLOTS_SAMPLE_REPEATS;
+    return __syncthreads_count(looked.meets_itself(sampled) || sampled == before) > PAIR_SLOTS_SAMPLE_REPEATS;
 }
 
 /* Is the attempt in vain? The same for the CTAs that look at many keys: if the sample says it, these are in a few buckets, and would all

@@ -8,7 +8,7 @@
  *     3. buckets in shared memory (sort_bucket.cuh)       all remaining bits at once
  *
  * Of as many keys as fit the multiprocessors, steps 1 and 2 are one launch (sort_fused.cuh). Step 1 is left out of many uniform integers
- * (sort_slots.cuh), of floats (sort_value_slots.cuh, sort_cell_slots.cuh), and of other floats and skewed keys of 64 bits
+ * (sort_slots.cuh), of floats (sort_value_slots.cuh, sort_cell_slots.cuh), and of other floats and skewed keys
  * (sort_sample_slots.cuh).
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. Then all is left to the stable passes (sort_pass.cuh) that are
@@ -139,6 +139,25 @@ static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &
     return *s_npairs >= job.sample_limit;
 }
 
+#define NOT_ALONE (1u << 31) /* beside the count of a value: the next greater or smaller one occurs, too */
+
+/* Are integers of 32 bits, which do not fit buckets by their top bits, for slots by a sample, behind the histogram? Not if fewer than four
+ * digits are left of the bits that vary, as passes are quicker; nor if values repeat that stand alone: then buckets are as wide as if they
+ * did not, and their items have no room for ranks. By a sample; s_counts [VALUE_SLOTS]: zero. All threads of all CTAs call it, and agree.
+ */
+template <typename KEY>
+static __device__ __forceinline__ bool is_for_sample(const struct split_job &job, uint64_t (&s_seen)[32], uint32_t *s_counts) {
+    if (closed_digits(varying_in_sample<KEY>(job, s_seen)) < sizeof(KEY)) return false;
+    const KEY image = key_order<KEY>(job).image(sampled_key((const KEY *)job.in, job.n));
+    const uint32_t nbefore = atomicAdd(&s_counts[value_slot(image)], 1);
+    __syncthreads(); /* all counts */
+    const bool alone = s_counts[value_slot((KEY)(image - 1))] == 0 && s_counts[value_slot((KEY)(image + 1))] == 0;
+    __syncthreads();                                               /* all have looked */
+    if (!alone) atomicOr(&s_counts[value_slot(image)], NOT_ALONE); /* of the counter, for keys of more values may have come in any order */
+    __syncthreads();                                               /* all marks */
+    return __syncthreads_count(nbefore + 1 == ALONE_KEYS && !(s_counts[value_slot(image)] & NOT_ALONE)) < ALONE_VALUES;
+}
+
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
 /* passes: whose digits are counted at once if the sample leaves keys to them; without a header: not here. Dynamic shared memory: counters
@@ -183,6 +202,10 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     /* All CTAs agree: nothing that they decide by is written before the last one is done. */
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS && job.header->outcome == NOT_SPLIT) || (job.sample_limit && sample_is_skewed(job, counts, &s_npairs));
+    if (skewed && !few && job.slots.sample_items && is_for_sample<KEY>(job, s_seen, s_words)) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) job.header->outcome = NOT_SPLIT;
+        return;
+    }
     if (skewed && !few && passes.header) {
         struct often_bits often = {~UINT64_C(0), 0};
         if (job.seen && job.most_strays) often = often_in_sample<KEY>(job, s_often);

@@ -252,10 +252,10 @@ template <typename KEY> static bool choose_value_slots(struct split_job *job, ui
     return false;
 }
 
-/* Is it for these keys? For integers of 32 bits onesweep is about as quick. One partition must be enough, and a bucket as large as a cell,
- * of which the largest have some 14 times as many keys as the mean. */
+/* Is it for these keys? One partition must be enough, and a bucket as large as a cell, of which the largest have some 14 times as many keys
+ * as the mean. */
 template <typename KEY> static bool choose_sample_slots(struct split_job *job) {
-    if (!job->slots.area || (sizeof(KEY) == 4 && !job->cell_keys) || job->n / 1000 > job->bucket_max) return false;
+    if (!job->slots.area || job->n / 1000 > job->bucket_max) return false;
     job->slots.sample_items = (uint32_t)room_of_slots(job->n, sizeof(KEY), false);
     return true;
 }

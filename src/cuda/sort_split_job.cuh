@@ -160,4 +160,9 @@ static __device__ __forceinline__ bool is_by_value(const struct split_job &job) 
     return job.by_value && job.header->by_value.state == VALUES_OPEN;
 }
 
+/* Are floats in thousands of narrow ranges, and is a sample to divide them? Then cells are not tried. */
+static __device__ __forceinline__ bool is_crowded_by_value(const struct split_job &job) {
+    return job.by_value && job.slots.sample_items && job.header->by_value.state == VALUES_CROWDED;
+}
+
 #endif

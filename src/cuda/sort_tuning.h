@@ -164,7 +164,8 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
  * most; the threads of a CTA where there is only one partition, and its bits; keys a thread. */
 #define SLOTS_MIN_NBYTES (28u << 20)
 #define SLOTS_MORE_PART  10
-#define SLOTS_DEVIATIONS 7 /* standard ones, for which there is room */
+#define SLOTS_DEVIATIONS 7   /* standard ones, for which there is room */
+#define SLOTS_DEEP       64u /* keys alone of a bin: beyond, passes are quicker */
 #define SLOTS_THREADS    1024
 static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbytes) { return key_nbytes == 8 ? 10 : 11; }
 /* Of floats by value (sort_value_slots.cuh), with some to spare for a range that is not known. */
@@ -208,9 +209,19 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define DRAWN_CELL_BITS        14
 #define DRAWN_CELLS            (1u << DRAWN_CELL_BITS)
 #define DRAWN_GROUP            1024u
+#define DRAWN_DEVIATIONS       4.75f /* as CELL_SLOTS_DEVIATIONS */
+#define DRAWN_NEAR             8     /* splitters on each side that say how dense keys are there, */
+#define DRAWN_JUMP             4     /* and so many times their distance to the next one: a bucket begins; */
+#define DRAWN_CROWD            1024  /* such a part of the reach of both: the next one is crowded; */
+#define DRAWN_MOST_CROWDED     6144u /* of more of these it is given up, */
+#define DRAWN_MOST_ODD         640u  /* of more of these, and of values that repeat and stand alone, it is given up */
 #define SAMPLE_SLOTS_MAX       2048u
 #define SAMPLE_SLOTS_LEVELS    11
 #define SAMPLE_SLOTS_ROWS      24
 #define SAMPLE_SLOTS_ROWS_WIDE 16
+/* Integers of 32 bits are not for that if of a sample of 1,024 so many keys have one value, of which the next ones on both sides do not
+ * occur, and there are so many such values. */
+#define ALONE_KEYS   4
+#define ALONE_VALUES 6
 
 #endif

@@ -201,8 +201,9 @@ template <typename KEY> __global__ void __launch_bounds__(VALUE_SAMPLE, 1) split
     __syncthreads(); /* the plan */
     if (!s_even) return;
     if (blockIdx.x > 0) return write_value_slots<KEY>(job, s.plan);
-    if (!is_finely_even<KEY>(sample, fine, s) || threadIdx.x > 0) return;
-    s.plan.state = VALUES_OPEN;
+    const bool even = is_finely_even<KEY>(sample, fine, s);
+    if (threadIdx.x > 0) return;
+    s.plan.state = even ? VALUES_OPEN : VALUES_CROWDED;
     job.header->by_value = s.plan;
 }
 

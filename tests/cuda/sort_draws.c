@@ -127,6 +127,16 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         return rng_below(&rng, 2) ? x : spread_number(rng_below(&rng, 10), nbits);
     case NIBBLE:
         return x & UINT64_C(0xf0f0f0f0f0f0f0f0);
+    case SCATTER:
+        return spread_number((UINT64_C(1) << i % 30) | (x & ((UINT64_C(1) << i % 30) - 1)), nbits);
+    case TUFTS:
+        return (spread_number(rng_below(&rng, 1500), nbits) & ~UINT64_C(4095)) | (x & 4095);
+    case RIVALS: {
+        static const uint32_t values[] = {0x2265b1f5, 0x2265b1f5, 0x17afc016, 0x17afc016, 0x17afc017, 0xefa47744, 0xefa47744,
+                                          0x15549379, 0x15549379, 0x9b59f7bd, 0x9b59f7bd, 0x12d99089, 0xc96d115d};
+        const uint64_t drawn = rng_below(&rng, 20);
+        return drawn < sizeof values / sizeof *values ? values[drawn] : x;
+    }
     case BLOCKS:
         return (i % 4096 << 20) + x % 1000;
     case LATE_ECHO:

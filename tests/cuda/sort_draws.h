@@ -50,6 +50,9 @@ enum distribution {
     LATE_ECHO, /* each that does not come in the first three quarters */
     FLOCK,     /* every third bit, the others shared, but for one in 1,000, half of which have ten values */
     NIBBLE,    /* four bits of every eight */
+    SCATTER,   /* as many keys of one value as of two others, of four more, and so on, all of them far from each other */
+    TUFTS,     /* in 1,500 ranges of 4,096, far from each other */
+    RIVALS,    /* frequent values, of which two share a counter of a sample, and one has a neighbour */
     BLOCKS,    /* as TURNS */
     /* Of 64 bits. */
     NESTS, /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */

@@ -22,19 +22,30 @@ static void test_slots(void) {
     }
 }
 
-/* Keys of 64 bits that do not fit such slots, of which a sample says where buckets are to begin: up to where one partition is enough, which
- * two shapes of buckets are for, and one more. Frequent keys are not moved. */
-static void test_sampled_slots(void) {
-    static const enum distribution distributions[] = {SKEWED, HOT, LUMP, PROPORTION, MISFITS, HUMP, SMALL};
-    static const uint64_t sizes[] = {(28 << 20) / 8, (1 << 23) + 7, 18432999, 18433000};
-    for (size_t s = 0; s < (quick() ? 1 : sizeof sizes / sizeof *sizes); s++) {
-        for (size_t d = 0; d < sizeof distributions / sizeof *distributions; d++) {
-            struct sort_case c = {.form = KEYS, .type = d % 2 ? UPSWEEP_I64 : UPSWEEP_U64, .n = sizes[s], .key_nbytes = 8, .shift = d};
+/* Keys of four sizes, in each of which there are so many distributions, of one type and the other by turns. */
+static void test_sampled(const uint64_t *sizes, const enum distribution *distributions, size_t n, upsweep_type one, upsweep_type other) {
+    for (size_t s = 0; s < (quick() ? 1 : 4); s++) {
+        for (size_t d = 0; d < n; d++) {
+            struct sort_case c = {.form = KEYS, .type = d % 2 ? other : one, .n = sizes[s], .key_nbytes = elem_size(one), .shift = d};
             c.order.descending = (uint32_t)(s + d) % 2;
             c.keys_in_place = d % 3 == 0;
             test_case(c, distributions[d]);
         }
     }
+}
+
+/* Keys of 64 bits that do not fit such slots, of which a sample says where buckets are to begin: up to where one partition is enough, which
+ * two shapes of buckets are for, and one more. Frequent keys are not moved. Integers of 32 bits come to that behind a histogram, which
+ * finds a bucket too big, or knows so before; but those of few bits, those of which some values stand alone, and those in many ranges are
+ * left to the passes, as are those whose bins in slots would be deep. */
+static void test_sampled_slots(void) {
+    static const enum distribution wide[] = {SKEWED, HOT, LUMP, PROPORTION, MISFITS, HUMP, SMALL};
+    static const enum distribution narrow[] = {HALVED,     HUMP, SCATTER, SKEWED, TUFTS,       HOT,        LUMP,
+                                               PROPORTION, BELL, BLOCKS,  SMALL,  HIGH_SHARED, LOW_SHARED, RIVALS};
+    static const uint64_t wide_sizes[] = {(28 << 20) / 8, (1 << 23) + 7, 18432999, 18433000};
+    static const uint64_t narrow_sizes[] = {(28 << 20) / 4, (1 << 23) + 7, 17920999, 17921000};
+    test_sampled(wide_sizes, wide, sizeof wide / sizeof *wide, UPSWEEP_U64, UPSWEEP_I64);
+    test_sampled(narrow_sizes, narrow, sizeof narrow / sizeof *narrow, UPSWEEP_U32, UPSWEEP_I32);
 }
 
 /* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */

@@ -37,6 +37,10 @@ static const struct {
     /* Slots: by bits, with indices and values, by a sample, by value, by cells. */
     {KEYS, UPSWEEP_U32, (28 << 20) / 4, RANDOM},
     {KEYS, UPSWEEP_U64, (28 << 20) / 8, SKEWED},
+    {KEYS, UPSWEEP_U32, (28 << 20) / 4, HALVED},
+    {KEYS, UPSWEEP_U32, (28 << 20) / 4, HUMP},
+    {KEYS, UPSWEEP_U32, (28 << 20) / 4, TUFTS},
+    {KEYS, UPSWEEP_U32, (28 << 20) / 4, RIVALS},
     {ARGSORT32, UPSWEEP_U32, (28 << 20) / 8, RANDOM},
     {PAIRS, UPSWEEP_U32, (28 << 20) / 8, ECHO},
     {KEYS, UPSWEEP_F32, (28 << 20) / 4, PROPORTION},
