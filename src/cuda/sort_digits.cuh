@@ -44,7 +44,7 @@ struct value_buckets {
     double scale, shift;
 };
 
-/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even. */
+/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even; crowded: but only in large parts of their range. */
 enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL, VALUES_CROWDED };
 
 /* Of slots of floats by value (sort_value_slots.cuh). Device memory, zeroed before. */

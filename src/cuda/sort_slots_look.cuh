@@ -79,7 +79,7 @@ template <typename KEY, int THREADS> struct slots_sample {
         for (int i = 0; i < OF_THREAD; i++) keys[i] = ((const KEY *)job.in)[sampled_at(job.n, threadIdx.x + i * THREADS)];
         if (BITS) first = *(const KEY *)job.in;
     }
-    /* Must some bucket be too big? Or, of keys alone, bins deep? s_sums: two words. All threads call it. */
+    /* Must some bucket be too big, or bins deep? s_sums: two words. All threads call it. */
     __device__ __forceinline__ bool is_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_sums) const {
         const struct looked_counts<KEY> counts(job, s_counts);
         counts.clear();
@@ -98,7 +98,7 @@ template <typename KEY, int THREADS> struct slots_sample {
             if (BITS) atomicOr(&s_sums[1], varying);
         }
         __syncthreads(); /* all pairs, and all bits */
-        return s_sums[0] >= job.sample_limit || (BITS && !job.values_out && are_bins_deep(job.n, s_sums[1], counts.number_bits));
+        return s_sums[0] >= job.sample_limit || (BITS && are_bins_deep(job.n, s_sums[1], counts.number_bits));
     }
     /* A bucket needs about as many bins as it has keys, by the bits below those of its number: do too few of them vary? */
     static __device__ __forceinline__ bool are_bins_deep(uint32_t n, uint32_t varying, uint32_t number_bits) {
