@@ -223,8 +223,8 @@ template <typename KEY> __global__ void __launch_bounds__(CELL_THREADS, 1) split
     __shared__ struct cell_slots_desk<SHAPE::DIGITS> s;
     wait_for_predecessor();
     if (is_by_value(job)) return;
-    if (is_crowded_by_value(job)) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) job.header->slots_full = SLOTS_IN_VAIN;
+    if (is_not_for_cells<KEY>(job)) {
+        if (blockIdx.x == 0) give_cells_up(job);
         return;
     }
     number_cells<KEY>(job, *(struct cells_memory *)s_memory);

@@ -44,8 +44,9 @@ struct value_buckets {
     double scale, shift;
 };
 
-/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even; crowded: but only in large parts of their range. */
-enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL, VALUES_CROWDED };
+/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even; crowded: but only in large parts of their range, as they
+ * repeat; in ranges: as they lie in many narrow ones. */
+enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL, VALUES_CROWDED, VALUES_IN_RANGES };
 
 /* Of slots of floats by value (sort_value_slots.cuh). Device memory, zeroed before. */
 struct value_slots {

@@ -160,9 +160,14 @@ static __device__ __forceinline__ bool is_by_value(const struct split_job &job) 
     return job.by_value && job.header->by_value.state == VALUES_OPEN;
 }
 
-/* Are floats in thousands of narrow ranges, and is a sample to divide them? Then cells are not tried. */
-static __device__ __forceinline__ bool is_crowded_by_value(const struct split_job &job) {
-    return job.by_value && job.slots.sample_items && job.header->by_value.state == VALUES_CROWDED;
+/* Do floats lie in so many narrow ranges that passes are quicker? Large ones of 64 bits are quicker split by cells all the same. */
+template <typename KEY> static __device__ __forceinline__ bool is_in_ranges(const struct split_job &job) {
+    return job.by_value && (sizeof(KEY) == 4 || job.slots.sample_items) && job.header->by_value.state == VALUES_IN_RANGES;
+}
+
+/* Are cells not tried, for that reason, or as floats repeat and a sample is to divide them? */
+template <typename KEY> static __device__ __forceinline__ bool is_not_for_cells(const struct split_job &job) {
+    return is_in_ranges<KEY>(job) || (job.by_value && job.slots.sample_items && job.header->by_value.state == VALUES_CROWDED);
 }
 
 #endif

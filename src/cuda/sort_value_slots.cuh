@@ -1,7 +1,7 @@
 /* sort_value_slots.cuh: sort_slots.cuh for floats whose values are spread evenly: a key's number is x * scale + shift, rounded down.
  *
  *     sample     the same keys in all CTAs: the range, and whether as many pairs share a 64th of it as chance has it; in one CTA, whether
- *                they share finer parts; a CTA looks on at more, by their numbers, while keys are moved, as with integers
+ *                they share finer parts, and why; a CTA looks on at more, by their numbers, while keys are moved, as with integers
  *     numbers    0 ... around the range of the sample and a little more; a key that is beyond gives the attempt up
  *     scale      a power of two, if there are numbers enough: then no bucket but those next to zero reaches over the end of an octave,
  *                and its keys fill all bins of it (sort_bucket.cuh); those next to zero have bins by value (sort_by_value.cuh)
@@ -16,11 +16,13 @@
 #include "sort_by_value.cuh"
 #include "sort_value_tiles.cuh"
 
-#define VALUE_SLOTS_LOAD    32         /* neighbouring bytes of keys that each thread samples */
-#define VALUE_SLOTS_PARTS   64         /* of the range, in which they are counted; */
-#define VALUE_SLOTS_FINE    79         /* parts of each, in which a CTA counts them, too: an odd number, as keys may lie in 4,096 ranges */
-#define VALUE_SLOTS_BEYOND  512        /* a part of the range on either side where there may be keys, too */
-#define VALUE_SLOTS_NOWHERE 0x7fff0000 /* the size of a slot that is not there */
+#define VALUE_SLOTS_LOAD       32         /* neighbouring bytes of keys that each thread samples */
+#define VALUE_SLOTS_PARTS      64         /* of the range, in which they are counted; */
+#define VALUE_SLOTS_ABOUT_EVEN 32         /* standard deviations more than chance: neighbours in ranges by turns are in the same part */
+#define VALUE_SLOTS_FINE       5056       /* parts in which a CTA counts them, too; no power of two, as ranges may be so many; */
+#define VALUE_SLOTS_FINEST     (1u << 20) /* and parts that share as many counters */
+#define VALUE_SLOTS_BEYOND     512        /* a part of the range on either side where there may be keys, too */
+#define VALUE_SLOTS_NOWHERE    0x7fff0000 /* the size of a slot that is not there */
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
@@ -31,15 +33,18 @@ struct value_sample {
 
     /* May chance have put as many pairs in the same one of so many parts, `deviations` aside? Neighbours are none. */
     __device__ __forceinline__ bool is_even(uint32_t nparts, uint32_t nneighbours, double deviations) const {
-        const double chance = (double)nkeys * (nkeys - nneighbours) / (2.0 * nparts);
-        return npairs <= chance + deviations * sqrt(chance);
+        const double pairs = chance(nparts, nneighbours);
+        return npairs <= pairs + deviations * sqrt(pairs);
+    }
+    __device__ __forceinline__ double chance(uint32_t nparts, uint32_t nneighbours) const {
+        return (double)nkeys * (nkeys - nneighbours) / (2.0 * nparts);
     }
 };
 
 /* Shared memory. */
 struct value_slots_desk {
     double low[32], high[32];
-    uint32_t counts[VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE], npairs;
+    uint32_t counts[VALUE_SLOTS_FINE], npairs;
     struct value_slots plan;
 };
 
@@ -57,14 +62,23 @@ template <uint32_t N> static __device__ __forceinline__ void count_pairs(const u
     if (threadIdx.x % 32 == 0) atomicAdd(&s.npairs, npairs);
 }
 
-/* By all threads: keys that are evenly spread over the input, the first and the last among them. False if some are not finite, or all
- * equal; else all know the sample, and in which fine parts their own keys are. */
+/* MurmurHash3's last step (Appleby, 2016). */
+static __device__ __forceinline__ uint32_t mixed(uint32_t x) {
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    x = (x ^ x >> 13) * 0xc2b2ae35u;
+    return x ^ x >> 16;
+}
+
+/* By all threads: keys from anywhere in as many stretches of the input as there are threads, the first and the last among them; at random,
+ * as keys may lie in ranges by turns. False if some are not finite, or all equal; else all know the sample, and their own keys' values. */
 template <typename KEY, uint32_t N>
-static __device__ __forceinline__ bool sample_values(struct value_sample *sample, uint32_t (&fine)[N], const struct split_job &job,
+static __device__ __forceinline__ bool sample_values(struct value_sample *sample, double (&x)[N], const struct split_job &job,
                                                      struct value_slots_desk &s) {
     const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY);
     const uint32_t nvectors = (job.n - skipped) / (16 / (uint32_t)sizeof(KEY)), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped) + (uint64_t)threadIdx.x * (nvectors - 2) / (blockDim.x - 1);
+    const uint32_t stretch = (nvectors - 1) / blockDim.x, random = (uint32_t)((uint64_t)mixed(threadIdx.x) * stretch >> 32);
+    const uint32_t at = threadIdx.x + 1 < blockDim.x ? threadIdx.x * stretch + (threadIdx.x > 0 ? random : 0) : nvectors - 2;
+    const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped) + at;
     union {
         uint4 vector[2];
         KEY key[N];
@@ -72,7 +86,7 @@ static __device__ __forceinline__ bool sample_values(struct value_sample *sample
     got.vector[0] = vectors[0];
     got.vector[1] = vectors[1];
     const bool descending = !((KEY)job.flip >> (sizeof(KEY) * 8 - 1));
-    double x[N], low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = -INFINITY;
     bool finite = true;
 #pragma unroll
     for (uint32_t i = 0; i < N; i++) {
@@ -98,30 +112,47 @@ static __device__ __forceinline__ bool sample_values(struct value_sample *sample
         low = fmin(low, __shfl_xor_sync(~0u, low, distance));
         high = fmax(high, __shfl_xor_sync(~0u, high, distance));
     }
-    constexpr uint32_t NPARTS = VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE;
-    const double parts = NPARTS / (high - low); /* not finite if all are equal, or too far apart */
+    const double parts = VALUE_SLOTS_PARTS / (high - low); /* not finite if all are equal, or too far apart */
     uint32_t part[N];
 #pragma unroll
-    for (uint32_t i = 0; i < N; i++) {
-        fine[i] = min((uint32_t)((x[i] - low) * parts), NPARTS - 1u);
-        part[i] = fine[i] / VALUE_SLOTS_FINE;
-    }
+    for (uint32_t i = 0; i < N; i++) part[i] = min((uint32_t)((x[i] - low) * parts), VALUE_SLOTS_PARTS - 1u);
     count_pairs(part, s);
     __syncthreads(); /* all pairs */
     *sample = {low, high, blockDim.x * N, s.npairs};
     return parts > 0 && isfinite(parts);
 }
 
-/* Is it even in fine parts, too? Else keys lie in thousands of narrow ranges. By a CTA, when the sample is known. */
-template <typename KEY, uint32_t N>
-static __device__ __forceinline__ bool is_finely_even(const struct value_sample &sample, const uint32_t (&fine)[N],
-                                                      struct value_slots_desk &s) {
-    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE; i += blockDim.x) s.counts[i] = 0;
+/* How many pairs of keys share a counter? By a CTA. */
+template <uint32_t N, typename COUNTER>
+static __device__ __forceinline__ uint32_t pairs_by(const COUNTER &counter_of, const double (&x)[N], struct value_slots_desk &s) {
+    uint32_t part[N];
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++) part[i] = counter_of(x[i]);
+    __syncthreads(); /* nobody needs the counters any more */
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS_FINE; i += blockDim.x) s.counts[i] = 0;
     if (threadIdx.x == 0) s.npairs = 0;
     __syncthreads(); /* zeroes before counts */
-    count_pairs(fine, s);
+    count_pairs(part, s);
     __syncthreads(); /* all pairs */
-    return value_sample{0, 0, sample.nkeys, s.npairs}.is_even(VALUE_SLOTS_PARTS * VALUE_SLOTS_FINE, N, 5);
+    return s.npairs;
+}
+
+/* Is an even sample even in fine parts, too? Else keys have few values; or they lie in narrow ranges, if many are in one of still finer
+ * parts, but few of them equal: these parts, and values, share counters at random. By a CTA. */
+template <uint32_t N>
+static __device__ __forceinline__ enum value_state look_closely(const struct value_sample &sample, const double (&x)[N],
+                                                                struct value_slots_desk &s) {
+    const auto part_of = [&](double value, uint32_t nparts) {
+        return min((uint32_t)((value - sample.low) * (nparts / (sample.high - sample.low))), nparts - 1);
+    };
+    const auto fine = [&](double value) { return part_of(value, VALUE_SLOTS_FINE); };
+    const auto finest = [&](double value) { return __umulhi(mixed(part_of(value, VALUE_SLOTS_FINEST)), VALUE_SLOTS_FINE); };
+    const auto itself = [](double value) {
+        return __umulhi(mixed((uint32_t)__double2loint(value) * 31 + (uint32_t)__double2hiint(value)), VALUE_SLOTS_FINE);
+    };
+    if (value_sample{0, 0, sample.nkeys, pairs_by(fine, x, s)}.is_even(VALUE_SLOTS_FINE, N, 5)) return VALUES_OPEN;
+    const double near = pairs_by(finest, x, s), equal = pairs_by(itself, x, s), chance = sample.chance(VALUE_SLOTS_FINE, N);
+    return near - equal > 8 * sqrt(chance) && 2 * (near - equal) > near - chance ? VALUES_IN_RANGES : VALUES_CROWDED;
 }
 
 /* By one thread. False if keys are not even, or there is no room. */
@@ -194,17 +225,25 @@ template <typename KEY> __global__ void __launch_bounds__(VALUE_SAMPLE, 1) split
     __shared__ struct value_slots_desk s;
     __shared__ bool s_even;
     wait_for_predecessor();
+    constexpr uint32_t N = VALUE_SLOTS_LOAD / sizeof(KEY);
     struct value_sample sample;
-    uint32_t fine[VALUE_SLOTS_LOAD / sizeof(KEY)];
-    if (!sample_values<KEY>(&sample, fine, job, s)) return; /* as all CTAs do */
+    double x[N];
+    if (!sample_values<KEY>(&sample, x, job, s)) return; /* as all CTAs do */
     if (threadIdx.x == 0) s_even = plan_value_slots<KEY>(&s.plan, job, sample);
     __syncthreads(); /* the plan */
-    if (!s_even) return;
-    if (blockIdx.x > 0) return write_value_slots<KEY>(job, s.plan);
-    const bool even = is_finely_even<KEY>(sample, fine, s);
+    if (blockIdx.x > 0) {
+        if (s_even) write_value_slots<KEY>(job, s.plan);
+        return;
+    }
+    if (!s_even && !sample.is_even(VALUE_SLOTS_PARTS, N, VALUE_SLOTS_ABOUT_EVEN)) return;
+    const enum value_state state = look_closely(sample, x, s);
     if (threadIdx.x > 0) return;
-    s.plan.state = even ? VALUES_OPEN : VALUES_CROWDED;
-    job.header->by_value = s.plan;
+    if (s_even) {
+        s.plan.state = state;
+        job.header->by_value = s.plan;
+    } else if (state == VALUES_IN_RANGES) {
+        job.header->by_value.state = VALUES_IN_RANGES;
+    }
 }
 
 /* The least image in a bucket. */
