@@ -27,8 +27,23 @@
 
 enum { CLUSTER_MAX_CTAS = 16, CLUSTER_PORTABLE_CTAS = 8, CLUSTER_SENDING_WARPS = 4 };
 
-static __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
-static __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+static __device__ __forceinline__ void cluster_arrive() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+static __device__ __forceinline__ void cluster_wait() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
+/* All CTAs are here, and see what the others have written to shared memory. */
+static __device__ __forceinline__ void cluster_meet() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
 
 /* A cell and a barrier in the shared memory of another CTA. */
 struct RemoteCell {

@@ -24,7 +24,7 @@
  *                         their values are uniform, and sort_cell_slots.cuh; of others, and skewed keys of 64 bits, sort_sample_slots.cuh
  *        sort_stable.cuh  of keys with values: sort_placed.cuh; of uniform ones of 32 bits with 4 bytes before that, sort_slots_pairs.cuh
  *     3. counting         of keys of 1 and 2 bytes alone, which are not moved but written anew: sort_bytes.cuh, sort_shorts.cuh
- *        sort_shorts_fused.cuh   of fewer
+ *        sort_bytes_few.cuh, sort_shorts_fused.cuh   of fewer
  *        sort_few.cuh     of others of few values, by the kernels of onesweep, sort_few_fill.cuh; with something beside them, one pass:
  *                         sort_ranked_values.cuh
  *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh
@@ -39,7 +39,6 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-#include "sort_bytes.cuh"
 #include "sort_pass.cuh"
 #include "sort_plan.cuh"
 #include "sort_split_launch.cuh"

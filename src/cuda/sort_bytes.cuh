@@ -34,18 +34,18 @@ struct bytes_job {
 
 /* Every lane has counters of its own, in a bank of its own: no two lanes ever wait for each other, whatever the keys. A counter has 32
  * bits: a CTA's share of the keys is below 2^32 while a multiprocessor comes with less than 4 GB of memory. */
-struct byte_counter {
+template <uint32_t COPIES> struct byte_counter {
     const struct key_order<uint8_t> order;
-    uint32_t *const mine; /* [BYTE_VALUES][BYTE_COPIES], the lane's column */
+    uint32_t *const mine; /* [BYTE_VALUES][COPIES], the lane's column */
 
     template <int N> __device__ __forceinline__ void add(const uint8_t (&keys)[N]) const {
 #pragma unroll
-        for (int i = 0; i < N; i++) atomicAdd(&mine[order.image(keys[i]) * BYTE_COPIES], 1);
+        for (int i = 0; i < N; i++) atomicAdd(&mine[order.image(keys[i]) * COPIES], 1);
     }
 };
 
-/* Adds the CTA's counts to those of all: four threads a value, each of which sums a quarter of the copies. */
-static __device__ __forceinline__ void add_to_all(const uint32_t *s_counts, unsigned long long *all) {
+/* The sum of a value's copies, by the four threads of each value. */
+static __device__ __forceinline__ uint32_t sum_of_copies(const uint32_t *s_counts) {
     const uint32_t value = threadIdx.x / 4, part = threadIdx.x % 4;
     uint32_t sum = 0;
 #pragma unroll
@@ -53,8 +53,7 @@ static __device__ __forceinline__ void add_to_all(const uint32_t *s_counts, unsi
         sum += s_counts[value * BYTE_COPIES + part * (BYTE_COPIES / 4) + (value + i) % (BYTE_COPIES / 4)]; /* each lane another bank */
     }
     sum += __shfl_xor_sync(~0u, sum, 1);
-    sum += __shfl_xor_sync(~0u, sum, 2);
-    if (part == 0 && sum > 0) atomicAdd(&all[value], (unsigned long long)sum);
+    return sum + __shfl_xor_sync(~0u, sum, 2);
 }
 
 static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_bytes(const __grid_constant__ struct bytes_job job) {
@@ -65,10 +64,11 @@ static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_bytes(const __gr
     const uint32_t current = __ldcg(&job.counts->current);
     for (uint32_t i = t; i < BYTE_VALUES * BYTE_COPIES / 4; i += BYTES_THREADS) ((uint4 *)s_counts)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts */
-    const struct byte_counter counter = {order, s_counts + t % BYTE_COPIES};
+    const struct byte_counter<BYTE_COPIES> counter = { order, s_counts + t % BYTE_COPIES };
     read_keys(job.in, job.n, counter);
     __syncthreads(); /* all counts of the CTA */
-    add_to_all(s_counts, job.counts->of[current]);
+    const uint32_t sum = sum_of_copies(s_counts);
+    if (t % 4 == 0 && sum > 0) atomicAdd(&job.counts->of[current][t / 4], (unsigned long long)sum);
     cooperative_groups::this_grid().sync(); /* all counts; and everybody has read `current`, and keys that are going to be overwritten */
     if (blockIdx.x == 0) {
         if (t < BYTE_VALUES) job.counts->of[current ^ 1][t] = 0;
@@ -85,12 +85,8 @@ static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_bytes(const __gr
     fill_stretch<BYTES_THREADS>(job.out, begin, end, starts, values, key_of_value<uint8_t>{order});
 }
 
-static cudaError_t launch_bytes(const struct cuda_queue *queue, const struct sort_job *sort) {
-    struct bytes_job job = {};
-    job.in = (const uint8_t *)sort->keys_in;
-    job.out = (uint8_t *)sort->keys_out;
-    job.n = sort->n;
-    job.flip = sort->flip;
+static cudaError_t launch_many_bytes(const struct cuda_queue *queue, const struct bytes_job *bytes) {
+    struct bytes_job job = *bytes;
     job.counts = (struct byte_counts *)((char *)queue->control + CUDA_CONTROL_BYTES);
     const uint32_t nctas = (uint32_t)min_u64((job.n + BYTES_PER_CTA - 1) / BYTES_PER_CTA, (uint64_t)queue->nsms);
     return launch_resident(queue, sort_bytes, nctas, BYTES_THREADS, 0, job);

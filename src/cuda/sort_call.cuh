@@ -14,7 +14,7 @@
 
 /* The steps of a sort: a launch each, or some (sort.cu). Attempts first: a step does nothing if one before it has done the sort. */
 enum sort_step : uint8_t {
-    STEP_COUNT,        /* keys of 1 and 2 bytes alone: sort_bytes.cuh, sort_shorts_fused.cuh, sort_shorts.cuh */
+    STEP_COUNT,        /* keys of 1 and 2 bytes alone: sort_bytes_few.cuh, sort_bytes.cuh, sort_shorts_fused.cuh, sort_shorts.cuh */
     STEP_RANKS,        /* some thousand keys: sort_ranks.cuh */
     STEP_FUSED,        /* an attempt: as many as fit the multiprocessors, and their buckets: sort_fused.cuh, sort_fused_cells.cuh */
     STEP_CLEAR,        /* zeroes for those that follow */

@@ -6,6 +6,7 @@
 #ifndef UPSWEEP_CUDA_SORT_PLAN_CUH
 #define UPSWEEP_CUDA_SORT_PLAN_CUH
 
+#include "sort_bytes_few.cuh"
 #include "sort_call.cuh"
 #include "sort_rounds.cuh"
 #include "sort_shorts_fused.cuh"
@@ -105,10 +106,11 @@ template <typename KEY> static void plan_attempts(struct sort_call *call) {
 
 /* ---- the sort ------------------------------------------------------------------------------------------------------------------ */
 
-/* Can keys of 1 or 2 bytes be counted, and is that best? All CTAs must be resident. */
+/* Can keys of 1 or 2 bytes be counted, and is that best? All CTAs must be resident then, where they are many. */
 template <typename KEY> static bool is_counted(const struct cuda_queue *queue, const struct sort_args *args) {
-    if (!queue->cooperative || queue->only_lookback) return false;
     if (sizeof(KEY) > 2 || !args->keys_out || args->values_out || !has_all_bits(args)) return false;
+    if (sizeof(KEY) == 1 && few_bytes_ctas(queue, args->n) > 0) return true;
+    if (!queue->cooperative || queue->only_lookback) return false;
     if (sizeof(KEY) == 1) return args->n >= BYTES_MIN;
     return args->n >= SHORTS_MIN && args->n <= UINT32_MAX && queue->shared_nbytes >= SHORTS_SHARED_NBYTES;
 }

@@ -1,7 +1,7 @@
-/* sort_read.cuh: every key of an array once, 16 bytes at a time, for whoever counts them in any order.
+/* sort_read.cuh: every key of an array once, 16 bytes at a time, or fewer, for whoever counts them in any order.
  *
- * The whole, aligned 16-byte vectors are shared out over all threads of the grid, several loads in flight a thread; the keys before the
- * first and after the last vector, fewer than two vectors' worth, go one to a thread. */
+ * The whole, aligned vectors are shared out over all threads of the grid, several loads in flight a thread; the keys before the first and
+ * after the last vector, fewer than two vectors' worth, go one to a thread. */
 #ifndef UPSWEEP_CUDA_SORT_READ_CUH
 #define UPSWEEP_CUDA_SORT_READ_CUH
 
@@ -10,18 +10,18 @@
 #include "sort_tuning.h"
 
 /* Calls counter.add(keys) with arrays of various lengths until all n have been seen. */
-template <typename KEY, typename COUNTER>
+template <typename VECTOR = uint4, typename KEY, typename COUNTER>
 static __device__ __forceinline__ void read_keys(const KEY *keys, uint64_t n, const COUNTER &counter) {
-    constexpr uint32_t PER_VECTOR = 16 / sizeof(KEY), LOADS = SORT_HISTOGRAM_LOADS;
+    constexpr uint32_t PER_VECTOR = sizeof(VECTOR) / sizeof(KEY), LOADS = SORT_HISTOGRAM_LOADS;
     const uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x, nthreads = (uint64_t)gridDim.x * blockDim.x;
-    const uint64_t head = min(n, (uint64_t)((16 - (uintptr_t)keys % 16) % 16 / sizeof(KEY)));
+    const uint64_t head = min(n, (uint64_t)((sizeof(VECTOR) - (uintptr_t)keys % sizeof(VECTOR)) % sizeof(VECTOR) / sizeof(KEY)));
     const uint64_t nvectors = (n - head) / PER_VECTOR, tail = head + nvectors * PER_VECTOR;
-    const uint4 *vectors = (const uint4 *)(keys + head);
+    const VECTOR *vectors = (const VECTOR *)(keys + head);
 
     uint64_t v = thread;
     for (; v + (LOADS - 1) * nthreads < nvectors; v += LOADS * nthreads) {
         union {
-            uint4 vector[LOADS];
+            VECTOR vector[LOADS];
             KEY key[LOADS * PER_VECTOR];
         } got;
 #pragma unroll
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void read_keys(const KEY *keys, uint64_t n, co
     }
     for (; v < nvectors; v += nthreads) {
         union {
-            uint4 vector;
+            VECTOR vector;
             KEY key[PER_VECTOR];
         } got;
         got.vector = vectors[v];

@@ -138,10 +138,15 @@ static constexpr uint32_t rounds_most_digits(size_t key_nbytes, uint64_t n, bool
 static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8 ? 1 << 13 : 1 << 12; }
 #define STABLE_LEAST_BITS 12 /* up to this many bits, the least buckets are best */
 
-/* Keys of one byte are counted and written anew in one launch (sort_bytes.cuh), from this many on; as many at least to a CTA. */
-#define BYTES_THREADS 1024
-#define BYTES_MIN     8193
-#define BYTES_PER_CTA 4096
+/* Keys of one byte are counted and written anew in one launch (sort_bytes.cuh), from this many on where there are no clusters; so many at
+ * least to a CTA. From how many on and up to how many they are one cluster's (sort_bytes_few.cuh), and up to how many of a CTA go by words
+ * of 4 bytes. */
+#define BYTES_THREADS  1024
+#define BYTES_MIN      8193
+#define BYTES_PER_CTA  4096
+#define BYTES_FEW_MIN  256
+#define BYTES_FEW_MAX  (3u << 17)
+#define BYTES_BY_WORDS 8192
 
 /* And of two bytes (sort_shorts.cuh), from this many on; shared memory wanted; keys written at a time; scratch beside that of n keys. */
 #define SHORTS_THREADS        1024
