@@ -162,6 +162,7 @@ template <typename KEY, typename ITEM> static bool choose_cell_slots(struct spli
     const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     for (int i = 0; i < (args->keys_in == args->keys_out ? 2 : 4); i++) {
         const bool one = i < 2;
+        if (i == 0 && args->n > CELL_SLOTS_SMALL_MAX) continue;
         if (!one && args->n < CELL_SLOTS_BIG_MAX && (i == 2 || sizeof(KEY) == 8)) continue;
         set_cells(job, args->n, limits[i % 2], sizeof(KEY) == 4);
         const uint32_t bits = bits_of(job->nnumbers);
@@ -255,7 +256,7 @@ template <typename KEY> static bool choose_value_slots(struct split_job *job, ui
 /* Is it for these keys? One partition must be enough, and a bucket as large as a cell, of which the largest have some 14 times as many keys
  * as the mean. */
 template <typename KEY> static bool choose_sample_slots(struct split_job *job) {
-    if (!job->slots.area || job->n / 1000 > job->bucket_max) return false;
+    if (!job->slots.area || job->n / SAMPLE_SLOTS_PART > job->bucket_max) return false;
     job->slots.sample_items = (uint32_t)room_of_slots(job->n, sizeof(KEY), false);
     return true;
 }

@@ -46,7 +46,7 @@ struct split_header {
 };
 
 /* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since a sample says that some bucket is too big for a
- * CTA anyway, or keys repeat. */
+ * CTA anyway, or keys repeat, or bins of buckets would be deep; or floats are left to the passes. */
 enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
 
 struct slots_plan {
@@ -160,14 +160,14 @@ static __device__ __forceinline__ bool is_by_value(const struct split_job &job) 
     return job.by_value && job.header->by_value.state == VALUES_OPEN;
 }
 
-/* Do floats lie in so many narrow ranges that passes are quicker? Large ones of 64 bits are quicker split by cells all the same. */
-template <typename KEY> static __device__ __forceinline__ bool is_in_ranges(const struct split_job &job) {
+/* Are floats left to the passes at once, as they lie in so many narrow ranges? Large ones of 64 bits are quicker split by cells. */
+template <typename KEY> static __device__ __forceinline__ bool is_left_to_passes(const struct split_job &job) {
     return job.by_value && (sizeof(KEY) == 4 || job.slots.sample_items) && job.header->by_value.state == VALUES_IN_RANGES;
 }
 
 /* Are cells not tried, for that reason, or as floats repeat and a sample is to divide them? */
 template <typename KEY> static __device__ __forceinline__ bool is_not_for_cells(const struct split_job &job) {
-    return is_in_ranges<KEY>(job) || (job.by_value && job.slots.sample_items && job.header->by_value.state == VALUES_CROWDED);
+    return is_left_to_passes<KEY>(job) || (job.by_value && job.slots.sample_items && job.header->by_value.state == VALUES_CROWDED);
 }
 
 #endif

@@ -205,12 +205,14 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define CELL_SLOTS_ASIDE_PART  25
 #define CELL_SLOTS_DEVIATIONS  4.75f      /* standard ones, for which there is room: one bucket in a million has more keys */
 #define CELL_SLOTS_BIG_MAX     (1u << 26) /* fewer keys of 32 bits have large buckets, which need less room to spare; of 64 bits no slots */
+#define CELL_SLOTS_SMALL_MAX   9200000u   /* of more keys, one partition has large buckets, as slots by a sample need them */
 #define CELL_SLOTS_SINGLE      2048
 #define CELL_SLOTS_ROWS_ONLY   25
 #define CELL_SLOTS_ROWS_NARROW 24
 #define CELL_SLOTS_ROWS_WIDE   16
-/* Slots by a sample (sort_sample_slots.cuh): cells between the keys of the sample; slots, at most, which are fewer than 2^levels; keys a
- * thread. */
+/* Slots by a sample (sort_sample_slots.cuh): a bucket holds one key in so many of all, at least; cells between the keys of the sample;
+ * slots, at most, which are fewer than 2^levels; keys a thread. */
+#define SAMPLE_SLOTS_PART      1200
 #define DRAWN_CELL_BITS        14
 #define DRAWN_CELLS            (1u << DRAWN_CELL_BITS)
 #define DRAWN_GROUP            1024u

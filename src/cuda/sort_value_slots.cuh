@@ -7,8 +7,8 @@
  *                and its keys fill all bins of it (sort_bucket.cuh); those next to zero have bins by value (sort_by_value.cuh)
  *
  * Keys are moved as they are; a bucket makes them images, of which nearly all have keys of one sign. If the attempt is given up, the cells
- * (sort_cells.cuh) are next. Cost: as sort_value_tiles.cuh, and one launch for the sample.  Source: as sort_by_value.cuh, and
- * sort_slots.cuh. */
+ * (sort_cells.cuh) are next, or what the sample has said is better (enum value_state): a larger sample, or the passes. Cost: as
+ * sort_value_tiles.cuh, and one launch for the sample.  Source: as sort_by_value.cuh, and sort_slots.cuh. */
 #ifndef UPSWEEP_CUDA_SORT_VALUE_SLOTS_CUH
 #define UPSWEEP_CUDA_SORT_VALUE_SLOTS_CUH
 
@@ -112,14 +112,14 @@ static __device__ __forceinline__ bool sample_values(struct value_sample *sample
         low = fmin(low, __shfl_xor_sync(~0u, low, distance));
         high = fmax(high, __shfl_xor_sync(~0u, high, distance));
     }
-    const double parts = VALUE_SLOTS_PARTS / (high - low); /* not finite if all are equal, or too far apart */
+    const double parts = VALUE_SLOTS_PARTS / (high - low), finest = VALUE_SLOTS_FINEST / (high - low);
     uint32_t part[N];
 #pragma unroll
     for (uint32_t i = 0; i < N; i++) part[i] = min((uint32_t)((x[i] - low) * parts), VALUE_SLOTS_PARTS - 1u);
     count_pairs(part, s);
     __syncthreads(); /* all pairs */
     *sample = {low, high, blockDim.x * N, s.npairs};
-    return parts > 0 && isfinite(parts);
+    return parts > 0 && isfinite(finest); /* else all are equal, or too close, or too far apart */
 }
 
 /* How many pairs of keys share a counter? By a CTA. */

@@ -21,13 +21,21 @@ static void test_float_slots(upsweep_type type) {
     }
 }
 
-/* Floats of 32 bits in slots by a sample: whose bits are random, or which are in other ways not even. */
+/* Floats in slots by a sample: whose bits are random, or which are in other ways not even. Sizes up to which buckets are small, up to which
+ * there is a sample, and one more. */
 static void test_sampled_float_slots(void) {
     static const enum distribution distributions[] = {RANDOM, SORTED, TURNS, HOT, PROPORTION, LUMP};
-    static const uint64_t sizes[] = {(28 << 20) / 4, 17920999, 17921000};
+    static const struct {
+        upsweep_type type;
+        uint64_t n;
+    } sizes[] = {
+        {UPSWEEP_F32, (28 << 20) / 4}, {UPSWEEP_F64, 9200001},  {UPSWEEP_F32, 9200000},  {UPSWEEP_F32, 9200001},
+        {UPSWEEP_F32, 21505199},       {UPSWEEP_F32, 21505200}, {UPSWEEP_F64, 20900000},
+    };
     for (size_t s = 0; s < (quick() ? 1 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
-            struct sort_case c = {.form = KEYS, .type = UPSWEEP_F32, .n = sizes[s], .key_nbytes = 4, .shift = d};
+            struct sort_case c = {.form = KEYS, .type = sizes[s].type, .n = sizes[s].n, .key_nbytes = elem_size(sizes[s].type)};
+            c.shift = d;
             c.order.descending = (uint32_t)(s + d) % 2;
             c.keys_in_place = d % 2 == 1;
             test_case(c, distributions[d]);

@@ -42,8 +42,8 @@ static void test_sampled_slots(void) {
     static const enum distribution wide[] = {SKEWED, HOT, LUMP, PROPORTION, MISFITS, HUMP, SMALL};
     static const enum distribution narrow[] = {HALVED,     HUMP, SCATTER, SKEWED, TUFTS,       HOT,        LUMP,
                                                PROPORTION, BELL, BLOCKS,  SMALL,  HIGH_SHARED, LOW_SHARED, RIVALS};
-    static const uint64_t wide_sizes[] = {(28 << 20) / 8, (1 << 23) + 7, 18432999, 18433000};
-    static const uint64_t narrow_sizes[] = {(28 << 20) / 4, (1 << 23) + 7, 17920999, 17921000};
+    static const uint64_t wide_sizes[] = {(28 << 20) / 8, (1 << 23) + 7, 22119599, 22119600};
+    static const uint64_t narrow_sizes[] = {(28 << 20) / 4, (1 << 23) + 7, 21505199, 21505200};
     test_sampled(wide_sizes, wide, sizeof wide / sizeof *wide, UPSWEEP_U64, UPSWEEP_I64);
     test_sampled(narrow_sizes, narrow, sizeof narrow / sizeof *narrow, UPSWEEP_U32, UPSWEEP_I32);
 }
