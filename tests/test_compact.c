@@ -281,7 +281,6 @@ static void test_kept_shares_and_big_n(void) {
 
 /* Arrays too large for the caches, which may be written past them. */
 static void test_beyond_caches(void) {
-    if (scale_is("threads")) return; /* they do there what they do with less */
     static const struct {
         enum form form;
         upsweep_type type;

@@ -368,7 +368,6 @@ static void test_indices_of_even_keys(void) {
 
 /* Arrays too large for the caches, which may be written past them. */
 static void test_beyond_caches(void) {
-    if (scale_is("threads")) return; /* they do there what they do with less */
     struct sort_case c = variant(KEYS, UPSWEEP_U32, 4400001, 4);
     check_made(&c, RANDOM);
     if (quick()) return;
