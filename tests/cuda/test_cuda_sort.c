@@ -9,7 +9,8 @@
 
 static uint64_t row; /* keys, if each thread of all multiprocessors takes one */
 
-/* Keys of 1 and 2 bytes: from the first size that is counted on; and with more equal keys to a CTA than a counter of 16 bits can count. */
+/* Keys of 1 and 2 bytes: from the first size on that is counted without a cluster; and with more equal keys to a CTA than a counter of 16
+ * bits can count. */
 static void test_counting(upsweep_type type, uint64_t min_n) {
     static const enum distribution distributions[] = {EQUAL, RANDOM};
     test_every_distribution(type, min_n, true);
@@ -108,8 +109,8 @@ static void test_samples(void) {
     }
 }
 
-/* Keys of one byte: up to how many they are ranked, one CTA's, and those of a cluster, by words and by more; and one more. Places that
- * are aligned to nothing, and by all distributions in turn. */
+/* Keys of one byte: up to how many they are ranked, one CTA's, and those of a cluster, by words and by more; and one more. Inputs that
+ * are aligned to nothing, and all distributions in turn. */
 static void test_bytes(void) {
     static const uint64_t sizes[] = {255, 300, 4096, 8192, 20000, 65536, 131072, 1 << 18, 3 << 17};
     for (unsigned i = 0; i < (quick() ? 4 : 24) * 9 * 2; i++) {

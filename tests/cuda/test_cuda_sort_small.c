@@ -24,8 +24,8 @@ static const struct {
     {ARGSORT32, UPSWEEP_F32, 600000, HEAP},
     {PAIRS, UPSWEEP_U32, 140000, RANDOM},
     {KEYS, UPSWEEP_U16, 140000, RANDOM},
-    {KEYS, UPSWEEP_U8, 600000, RANDOM}, /* of a cluster, and of one CTA: */
-    {KEYS, UPSWEEP_U8, 140000, RANDOM},
+    {KEYS, UPSWEEP_U8, 600000, RANDOM},
+    {KEYS, UPSWEEP_U8, 140000, RANDOM}, /* of a cluster, and of one CTA */
     {KEYS, UPSWEEP_U8, 20001, RANDOM},
     {KEYS, UPSWEEP_U8, 4001, HOT},
     /* A sample of more keys, and counted values. */
