@@ -57,10 +57,9 @@ static __device__ __forceinline__ uint32_t value_slot(uint64_t value) {
 }
 
 /* A sample: of each thread a key, the same in each CTA; any of the thread's part of all, since keys may lie in some order by equal
- * distances. */
+ * distances; not drawn by value_slot()'s hash: of keys that rise by equal steps many would share a counter, at one size in eight. */
 static __device__ __forceinline__ uint64_t sampled_at(uint64_t n, uint32_t thread) {
-    const uint32_t random = (thread + 1) * 0x9e3779b9u; /* Knuth's multiplicative hash */
-    return thread * n / VALUE_SAMPLE + (random * (n / VALUE_SAMPLE) >> 32);
+    return thread * n / VALUE_SAMPLE + (mixed(thread + 1) * (n / VALUE_SAMPLE) >> 32);
 }
 template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const KEY *keys, uint64_t n) {
     return keys[sampled_at(n, threadIdx.x)];

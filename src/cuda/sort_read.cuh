@@ -9,6 +9,13 @@
 
 #include "sort_tuning.h"
 
+/* MurmurHash3's last step (Appleby, 2016). */
+static __device__ __forceinline__ uint32_t mixed(uint32_t x) {
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    x = (x ^ x >> 13) * 0xc2b2ae35u;
+    return x ^ x >> 16;
+}
+
 /* Calls counter.add(keys) with arrays of various lengths until all n have been seen. */
 template <typename VECTOR = uint4, typename KEY, typename COUNTER>
 static __device__ __forceinline__ void read_keys(const KEY *keys, uint64_t n, const COUNTER &counter) {

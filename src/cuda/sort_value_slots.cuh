@@ -62,15 +62,9 @@ template <uint32_t N> static __device__ __forceinline__ void count_pairs(const u
     if (threadIdx.x % 32 == 0) atomicAdd(&s.npairs, npairs);
 }
 
-/* MurmurHash3's last step (Appleby, 2016). */
-static __device__ __forceinline__ uint32_t mixed(uint32_t x) {
-    x = (x ^ x >> 16) * 0x85ebca6bu;
-    x = (x ^ x >> 13) * 0xc2b2ae35u;
-    return x ^ x >> 16;
-}
-
 /* By all threads: keys from anywhere in as many stretches of the input as there are threads, the first and the last among them; at random,
- * as keys may lie in ranges by turns. False if some are not finite, or all equal; else all know the sample, and their own keys' values. */
+ * as keys may lie in ranges by turns. False if some are not finite, or all equal, or too close together or too far apart; else all know the
+ * sample, and their own keys' values. */
 template <typename KEY, uint32_t N>
 static __device__ __forceinline__ bool sample_values(struct value_sample *sample, double (&x)[N], const struct split_job &job,
                                                      struct value_slots_desk &s) {
