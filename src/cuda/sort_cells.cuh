@@ -15,7 +15,7 @@
 #include "sort_split.cuh"
 
 #define CELL_LOOKED_BITS   13   /* of the number of keys that are looked at for an argsort; */
-#define CELL_EQUAL_ITEMS   8    /* keys of a value: beyond, passes do an argsort quicker; */
+#define CELL_EQUAL_ITEMS   6    /* keys of a value: beyond half as many more, passes do an argsort quicker: a third is not seen; */
 #define CELL_EQUAL_PART    32   /* a part of a bucket: beyond, slots by a sample are quicker */
 #define CELL_MOST_PARTS    8192 /* of a cell that has all keys: as many buckets, or more */
 #define CELL_CROWD_CHANCE  8    /* of a sample's keys, beyond what deviations allow: others that share a counter */
