@@ -107,7 +107,7 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
         if (thread == 0) job.header->outcome = IN_SLOTS;
         return;
     }
-    if (is_left_to_passes<KEY>(job)) return; /* the cells have said that these are not split */
+    if (is_left_to_passes<KEY>(job)) return; /* the sample by value has said that these are not split */
     const bool narrow = is_narrow<KEY>(job);
     /* A histogram may have split them, or left them to the passes. The same for all threads, whatever is written below. */
     if (narrow && __syncthreads_or(job.header->outcome != NOT_SPLIT)) return;

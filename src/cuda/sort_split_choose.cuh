@@ -215,8 +215,8 @@ template <typename KEY, typename ITEM> static bool choose_slots(struct split_job
     const uint64_t tenth = args->n + args->n / SLOTS_MORE_PART;
     const uint64_t room = sizeof(ITEM) > sizeof(KEY) ? tenth : min_u64(tenth, room_of_slots(args->n, sizeof(KEY), false));
     for (int i = 0; i < (args->keys_in == args->keys_out ? 2 : 3); i++) {
-        for (int shape = 0; shape < 2; shape++) {
-            const uint32_t bits = split_bits(args->n, limits[shape]);
+        for (int choice = 0; choice < 4; choice++) { /* smaller buckets first, and one bit more only if they do not fit else */
+            const uint32_t shape = choice % 2, bits = split_bits(args->n, limits[shape]) + choice / 2;
             if (bits > most[i] || !plan_slots(job, args->n, room, SLOTS_DEVIATIONS, i < 2, bits, limits[shape])) continue;
             job->may_be_two = sizeof(ITEM) == sizeof(KEY) && bits < SPLIT_MAX_BITS;
             const uint32_t behind = bits + job->may_be_two;
@@ -253,7 +253,7 @@ template <typename KEY> static bool choose_value_slots(struct split_job *job, ui
     return false;
 }
 
-/* Is it for these keys? One partition must be enough, and a bucket as large as a cell, of which the largest have some 14 times as many keys
+/* Is it for these keys? One partition must be enough, and a bucket as large as a cell, of which the largest have some 12 times as many keys
  * as the mean. */
 template <typename KEY> static bool choose_sample_slots(struct split_job *job) {
     if (!job->slots.area || job->n / SAMPLE_SLOTS_PART > job->bucket_max) return false;
