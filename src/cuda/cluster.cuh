@@ -187,12 +187,11 @@ template <class P> static cudaError_t launch_cluster(const struct cuda_queue *qu
     return launch_one_cluster(queue, (const void *)cluster_kernel<P>, ntiles, P::THREADS, parameters);
 }
 
-/* CTAs of the largest cluster that the device runs: 16, 8 or none. Every P needs less than one multiprocessor a CTA, so any P may ask. */
-template <class P> static int largest_cluster() {
-    const void *kernel = (const void *)cluster_kernel<P>;
+/* CTAs of the largest cluster of such a kernel that the device runs: 16, 8 or none. */
+static inline int largest_cluster(const void *kernel, uint32_t nthreads) {
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t config = {};
-    config.blockDim = dim3(P::THREADS);
+    config.blockDim = dim3(nthreads);
     config.attrs = &attribute;
     config.numAttrs = 1;
     attribute.id = cudaLaunchAttributeClusterDimension;

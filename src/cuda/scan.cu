@@ -75,5 +75,3 @@ extern "C" int cuda_probe(int *arch) {
     *arch = attributes.ptxVersion;
     return error;
 }
-
-extern "C" int cuda_largest_cluster(void) { return largest_cluster<LookbackScan<uint32_t, Add<uint32_t>, ClusterLargeShape>>(); }

@@ -49,6 +49,9 @@ uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t ke
     return key_nbytes == 2 && value_nbytes == 0 && !argsort ? max_u64(total, layout_shorts(queue, n).total) : total;
 }
 
+/* Of the kernel whose CTAs have most threads: what is true of it is true of all. */
+int cuda_largest_cluster(void) { return largest_cluster((const void *)sort_few_bytes<uint4, BYTE_COPIES>, BYTES_THREADS); }
+
 /* ---- onesweep ---------------------------------------------------------------------------------------------------------------- */
 
 /* The header's first bytes are for keys that are counted by value. */

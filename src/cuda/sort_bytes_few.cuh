@@ -21,7 +21,7 @@
 
 /* A run: its place, and its value below. While runs are numbered, a word has a number, and a place below. */
 enum { RUN_VALUE_BITS = 8, RUN_PLACE_BITS = 20 };
-static_assert(BYTE_VALUES == 1 << RUN_VALUE_BITS && BYTES_FEW_MAX < 1 << RUN_PLACE_BITS, "a word has room for both");
+static_assert(BYTE_VALUES == 1 << RUN_VALUE_BITS && CLUSTER_MAX_CTAS * BYTES_OF_FEW_CTA < 1 << RUN_PLACE_BITS, "a word has room for both");
 #define NO_RUN UINT32_MAX
 
 /* Shared memory. */
@@ -83,6 +83,7 @@ static __device__ __forceinline__ void write_runs(uint8_t *out, uint32_t begin, 
 /* WORD: what a thread reads and writes at a time. */
 template <typename WORD, uint32_t COPIES>
 static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_few_bytes(const __grid_constant__ struct bytes_job job) {
+    static_assert(COPIES == 1 || COPIES == BYTE_COPIES, "sum_of_copies() is for so many");
     __shared__ struct few_bytes_desk<COPIES> s;
     const uint32_t t = threadIdx.x, n = (uint32_t)job.n;
     const struct key_order<uint8_t> order(job);
@@ -108,6 +109,7 @@ static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_few_bytes(const 
     if (gridDim.x > 1) cluster_arrive();
     const uint32_t share = ((n + gridDim.x - 1) / gridDim.x + 15) / 16 * 16, begin = min(blockIdx.x * share, n);
     write_runs<WORD>(job.out, begin, min(begin + share, n), s.run, order);
+    __syncwarp();                      /* a warp's lanes come from different turns of the loop */
     if (gridDim.x > 1) cluster_wait(); /* nobody anywhere needs ours */
 }
 
@@ -115,9 +117,9 @@ static __global__ void __launch_bounds__(BYTES_THREADS, 1) sort_few_bytes(const 
 
 /* CTAs for so many keys; 0: they are not for this. */
 static uint32_t few_bytes_ctas(const struct cuda_queue *queue, uint64_t n) {
-    if (n < BYTES_FEW_MIN || n > BYTES_FEW_MAX) return 0;
+    if (n < BYTES_FEW_MIN) return 0;
     if (n <= BYTES_PER_CTA) return 1;
-    if (!is_one_cluster(queue, 2)) return 0;
+    if (!is_one_cluster(queue, 2) || n > (uint64_t)queue->cluster_ctas * BYTES_OF_FEW_CTA) return 0;
     const uint32_t wanted = (uint32_t)(n + BYTES_PER_CTA - 1) / BYTES_PER_CTA;
     return wanted < (uint32_t)queue->cluster_ctas ? wanted : (uint32_t)queue->cluster_ctas;
 }

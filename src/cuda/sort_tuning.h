@@ -139,14 +139,14 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define STABLE_LEAST_BITS 12 /* up to this many bits, the least buckets are best */
 
 /* Keys of one byte are counted and written anew in one launch (sort_bytes.cuh), from this many on where there are no clusters; so many at
- * least to a CTA. From how many on and up to how many they are one cluster's (sort_bytes_few.cuh), and up to how many of a CTA go by words
- * of 4 bytes. */
-#define BYTES_THREADS  1024
-#define BYTES_MIN      8193
-#define BYTES_PER_CTA  4096
-#define BYTES_FEW_MIN  256
-#define BYTES_FEW_MAX  (3u << 17)
-#define BYTES_BY_WORDS 8192
+ * least to a CTA. From how many on they are one CTA's, or one cluster's (sort_bytes_few.cuh), and so many at most to each of its CTAs; up
+ * to how many of them go by words of 4 bytes. */
+#define BYTES_THREADS    1024
+#define BYTES_MIN        8193
+#define BYTES_PER_CTA    4096
+#define BYTES_FEW_MIN    256
+#define BYTES_OF_FEW_CTA (3u << 13)
+#define BYTES_BY_WORDS   8192
 
 /* And of two bytes (sort_shorts.cuh), from this many on; shared memory wanted; keys written at a time; scratch beside that of n keys. */
 #define SHORTS_THREADS        1024
@@ -205,7 +205,7 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define CELL_SLOTS_ASIDE_PART  25
 #define CELL_SLOTS_DEVIATIONS  4.75f      /* standard ones, for which there is room: one bucket in a million has more keys */
 #define CELL_SLOTS_BIG_MAX     (1u << 26) /* fewer keys of 32 bits have large buckets, which need less room to spare; of 64 bits no slots */
-#define CELL_SLOTS_SMALL_MAX   9200000u   /* of more keys, one partition has large buckets, as slots by a sample need them */
+#define CELL_SLOTS_SMALL_MAX   9200000u   /* of more keys, one partition has large buckets, with which slots by a sample are quicker */
 #define CELL_SLOTS_SINGLE      2048
 #define CELL_SLOTS_ROWS_ONLY   25
 #define CELL_SLOTS_ROWS_NARROW 24

@@ -130,11 +130,11 @@ static void test_borders(void) {
 enum { LINKS = 40, CHAIN_N = STEP_NBYTES * STEPS / 4 };
 
 /* Keys in order, as the kernels of a sort are set up early too. */
-static void want_sorted(unsigned char *keys, uint64_t n) {
+static void want_sorted(unsigned char *keys, uint64_t n, upsweep_type type) {
     uint64_t *const order = must_malloc(n * sizeof *order);
-    oracle_argsort(order, keys, n, UPSWEEP_U32, NULL);
-    oracle_gather(got, keys, order, n, 4);
-    memcpy(keys, got, 4 * n);
+    oracle_argsort(order, keys, n, type, NULL);
+    oracle_gather(got, keys, order, n, elem_size(type));
+    memcpy(keys, got, n * elem_size(type));
     free(order);
 }
 
@@ -150,6 +150,7 @@ static void queue_chain(cudaStream_t stream) {
         if (i % 8 == 3) CUDA_OK(cudaMemcpyAsync(d_in, d_out, 4 * n, cudaMemcpyDeviceToDevice, stream));
         CHECK_OK(upsweep_scan(ctx, d_in, d_out, n, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE));
         if (i % 8 == 1) CHECK_OK(upsweep_sort(ctx, d_in, d_in, n, UPSWEEP_U32, NULL));
+        if (i % 8 == 7) CHECK_OK(upsweep_sort(ctx, d_in, d_in, n, UPSWEEP_U8, NULL));
     }
 }
 
@@ -164,7 +165,8 @@ static void want_chain(void) {
         oracle_compact(got, want, h_flags, n, 4, true);
         if (i % 8 == 3) memcpy(want, got, 4 * n);
         oracle_scan(want, got, n, UPSWEEP_U32, UPSWEEP_XOR, UPSWEEP_INCLUSIVE, NULL);
-        if (i % 8 == 1) want_sorted(want, n);
+        if (i % 8 == 1) want_sorted(want, n, UPSWEEP_U32);
+        if (i % 8 == 7) want_sorted(want, n, UPSWEEP_U8);
     }
 }
 
@@ -173,7 +175,7 @@ static void test_chain(cudaStream_t stream) {
     cudaGraphExec_t exec = NULL;
     memcpy(want, h_in, MAX_NBYTES);
     for (int run = 0; run < 4; run++) { /* the last two by a graph */
-        case_begin("chain of %d calls, run %d", 3 * LINKS + LINKS / 8, run);
+        case_begin("chain of %d calls, run %d", 3 * LINKS + LINKS / 4, run);
         if (run == 0) CHECK_OK(upsweep_upload(ctx, d_in, h_in, MAX_NBYTES));
         if (run == 2) {
             CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));

@@ -54,6 +54,18 @@ static void test_without_waiting(void) {
     cuda = usual;
 }
 
+/* Keys of one byte where there are no clusters. */
+static void test_without_clusters(void) {
+    upsweep_context *usual = cuda;
+    cuda = open_path(2, NULL);
+    if (CHECK(cuda != NULL)) {
+        static const uint64_t sizes[] = {255, 256, 4096, 4097, 8192, 8193, 70001};
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) test_every_distribution(UPSWEEP_I8, sizes[s], true);
+        upsweep_close(cuda);
+    }
+    cuda = usual;
+}
+
 int main(void) {
     upsweep_device device;
     if (begin_sorts(&device)) {
@@ -61,6 +73,7 @@ int main(void) {
         for (int i = 0; i < (quick() ? 20 : 100); i++) test_random_case(1 << 22);
         for (int i = 0; i < (quick() ? 0 : 6); i++) test_random_case(1 << 25);
         test_without_waiting();
+        test_without_clusters();
     }
     return end_sorts();
 }
