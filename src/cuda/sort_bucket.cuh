@@ -13,13 +13,12 @@
 #define BUCKET_MIN_GAPS  3 /* bits that a bucket's keys share, below others, so that it is worth while to leave them out; */
 #define BUCKET_MORE_BITS 3 /* and bits that are left, at most, beyond those that tell bins apart */
 
-/* Within a bucket the top bits are known; an item is kept without them, shifted up, so that there is room for a rank below. */
+/* Within a bucket the top bits are known; an item is kept without them, shifted up. */
 template <typename ITEM> struct bucket_items {
     uint32_t bits; /* that all items share, once `least` is taken off */
     bool bounded;
     ITEM least; /* if bounded, the least item; else the bits that all share: they need not be taken off, as shifting loses them */
 
-    __device__ __forceinline__ ITEM rank_mask() const { return (ITEM)(((ITEM)1 << bits) - 1); }
     __device__ __forceinline__ ITEM item_of(ITEM shifted) const { return (ITEM)((shifted >> bits) + least); }
 };
 
@@ -40,11 +39,15 @@ static __device__ __forceinline__ void put_results(const struct split_job &job, 
         if (!job.out) return;
     }
     KEY keys[WINDOW_LANE_KEYS];
-    if (item_order<KEY, ITEM>::INDEXED || order.order.float_mask || bucket.bounded) {
+    /* Asked once: asked for each item, all ways would be computed, and one of them chosen. */
+    if (item_order<KEY, ITEM>::INDEXED || order.order.float_mask || (bucket.bounded && order.order.flip)) {
 #pragma unroll
         for (int i = 0; i < WINDOW_LANE_KEYS; i++)
             keys[i] = order.key_of(item_order<KEY, ITEM>::INDEXED ? items[i] : bucket.item_of(items[i]));
-    } else { /* asked once: asked for each item, both ways would be computed, and one of them chosen */
+    } else if (bucket.bounded) {
+#pragma unroll
+        for (int i = 0; i < WINDOW_LANE_KEYS; i++) keys[i] = (KEY)bucket.item_of(items[i]);
+    } else {
         const KEY shared = (KEY)bucket.least ^ order.order.flip;
 #pragma unroll
         for (int i = 0; i < WINDOW_LANE_KEYS; i++) keys[i] = (KEY)(items[i] >> bucket.bits) ^ shared;
@@ -84,52 +87,54 @@ static __device__ __forceinline__ void get_items(ITEM (&items)[SHAPE::ROWS], con
     }
 }
 
-/* Takes from each item what all share, shifts it up, and adds its rank in its bin below. */
-template <typename SHAPE, typename ITEM>
-static __device__ __forceinline__ void count_in_bins(ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows, uint32_t *s_bins,
-                                                     const struct bucket_items<ITEM> &bucket, uint32_t bin_shift) {
-    constexpr int TOGETHER = SHAPE::TOGETHER;
-    const ITEM rank_mask = bucket.rank_mask();
+/* Takes from each item what all share, and shifts it up. */
+template <int ROWS, typename ITEM>
+static __device__ __forceinline__ void shift_items(ITEM (&items)[ROWS], const struct bucket_items<ITEM> &bucket) {
     if (bucket.bounded) {
 #pragma unroll
-        for (int row = 0; row < SHAPE::ROWS; row++) items[row] -= bucket.least;
+        for (int row = 0; row < ROWS; row++) items[row] -= bucket.least;
     }
 #pragma unroll
-    for (int row = 0; row < SHAPE::ROWS; row++) items[row] = (ITEM)(items[row] << bucket.bits);
+    for (int row = 0; row < ROWS; row++) items[row] = (ITEM)(items[row] << bucket.bits);
+}
+
+/* Counts each item in its bin. What an addition returns would be the item's rank there, but to wait for that takes nearly twice as long; so
+ * items get their places by such additions only when bins have theirs. */
+template <typename SHAPE, typename ITEM>
+static __device__ __forceinline__ void count_in_bins(const ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
+                                                     uint32_t *s_bins, uint32_t bin_shift) {
+    constexpr int TOGETHER = SHAPE::TOGETHER;
 #pragma unroll
     for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
         if (rows.all_have(first)) {
-            uint32_t rank[TOGETHER];
 #pragma unroll
-            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) rank[i] = atomicAdd(&s_bins[items[first + i] >> bin_shift], 1);
-#pragma unroll
-            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) items[first + i] |= rank[i] & rank_mask;
+            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++) atomicAdd(&s_bins[items[row] >> bin_shift], 1);
         } else {
 #pragma unroll
             for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
-                if (rows.has(row)) items[row] |= atomicAdd(&s_bins[items[row] >> bin_shift], 1) & rank_mask;
+                if (rows.has(row)) atomicAdd(&s_bins[items[row] >> bin_shift], 1);
         }
     }
 }
 
-/* Puts each item in its bin, at the rank that rank(row) says. If it stands below the item, it stays there, and does no harm. */
-template <typename SHAPE, typename ITEM, typename RANK>
+/* Puts each item in its bin, whose end s_bins says: afterwards they say where bins start. */
+template <typename SHAPE, typename ITEM>
 static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
-                                                   uint32_t first_slot, const uint32_t *s_bins, uint32_t bin_shift, const RANK &rank) {
+                                                   uint32_t first_slot, uint32_t *s_bins, uint32_t bin_shift) {
     constexpr int TOGETHER = SHAPE::TOGETHER;
 #pragma unroll
     for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
-        uint32_t slot[TOGETHER];
-#pragma unroll
-        for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++)
-            slot[i] = first_slot + s_bins[items[first + i] >> bin_shift] + rank(first + i);
         if (rows.all_have(first)) {
+            uint32_t slot[TOGETHER];
+#pragma unroll
+            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++)
+                slot[i] = first_slot + last_place(&s_bins[items[first + i] >> bin_shift]);
 #pragma unroll
             for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) s_slots[slot_at<ITEM>(slot[i])] = items[first + i];
         } else {
 #pragma unroll
-            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++)
-                if (rows.has(first + i)) s_slots[slot_at<ITEM>(slot[i])] = items[first + i];
+            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
+                if (rows.has(row)) s_slots[slot_at<ITEM>(first_slot + last_place(&s_bins[items[row] >> bin_shift]))] = items[row];
         }
     }
 }
@@ -145,7 +150,7 @@ template <typename ITEM> struct found_bucket {
     ITEM least;
     bool keys;      /* not yet images */
     uint32_t ahead; /* items from here to a bucket of about as many that will be next when this one has been sorted; 0: not known */
-    bool again;     /* if there is no room for ranks, and keys repeat, they may be read again */
+    bool asks;      /* whether keys repeat, if bins are crowded; else such a bucket is left at once */
     bool unknown;   /* what they share is found by looking at them */
 };
 
@@ -187,36 +192,13 @@ template <typename ITEM> struct bucket_desk {
     }
 };
 
-/* May the deep bins of a bucket be sorted, though there is no room for ranks? None is too deep; or items repeat, so that most likely these
+/* May the deep bins of a bucket be sorted, though they are crowded? None is too deep; or items repeat, so that most likely these
  * have few values: by an item of each thread, is one in so many equal to another one of its warp? All threads call it. */
 template <typename ITEM> static __device__ __forceinline__ bool deep_bins_pay(ITEM item, uint32_t n, uint32_t deepest) {
     constexpr uint32_t ONE_IN = 128;
     if (!__syncthreads_or(deepest > DEEP_FEW_ITEMS)) return true;
     const bool repeats = __popc(__match_any_sync(~0u, item)) > 1;
     return (uint32_t)__syncthreads_count(repeats && threadIdx.x < n) >= min(blockDim.x, n) / ONE_IN;
-}
-
-/* Puts n items in their bins where there is no room for ranks below them: reads them again, and each takes the last place that is left of
- * its bin. A call, as it is rarely needed. All threads call it, when all bins have starts; a barrier must follow. */
-template <typename SHAPE, typename ITEM>
-static __device__ __noinline__ void put_in_deep_bins(ITEM *s_slots, const ITEM *src, uint32_t n, uint32_t first_slot, uint32_t *s_bins,
-                                                     ITEM least, uint32_t bits, uint32_t bin_shift) {
-    constexpr int EACH = SHAPE::BINS / SHAPE::THREADS;
-    uint32_t ends[EACH];
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const uint32_t bin = i * SHAPE::THREADS + threadIdx.x;
-        ends[i] = bin + 1 < SHAPE::BINS ? s_bins[bin + 1] : n;
-    }
-    __syncthreads(); /* all starts are read */
-#pragma unroll
-    for (int i = 0; i < EACH; i++) s_bins[i * SHAPE::THREADS + threadIdx.x] = ends[i];
-    __syncthreads(); /* ends, which will be starts again when all items have their places */
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < n; i += SHAPE::THREADS) {
-        const ITEM item = (ITEM)((src[i] - least) << bits);
-        s_slots[slot_at<ITEM>(first_slot + atomicSub(&s_bins[item >> bin_shift], 1) - 1)] = item;
-    }
 }
 
 /* The least and the greatest item of each warp. Shared memory, where the bucket's slots will be. */
@@ -274,7 +256,7 @@ static __device__ __forceinline__ bool close_bucket(struct found_bucket<KEY> *fo
 }
 
 /* False: its bins are not for this; it lies as it was, and nothing is written. KEYS: what lies there is keys yet, all of one sign, so that
- * an image is one operation. FUSED: what its items share may be unknown; and keys alone may be read again. CLOSED: keys alone, without the
+ * an image is one operation. FUSED: what its items share may be unknown. CLOSED: keys alone, without the
  * bits that all of them share, wherever these are. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE, bool KEYS = false, bool FUSED = false, bool CLOSED = false>
 static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, struct found_bucket<ITEM> found, unsigned char *s_memory,
@@ -293,9 +275,15 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     }
     struct item_order<KEY, ITEM> order(job);
     if constexpr (KEYS) {
+        constexpr KEY TOP = (KEY)1 << (sizeof(KEY) * 8 - 1);
         order.order = order.order.of_sign(found.least);
+        if (order.order.flip == TOP) { /* taking the least off flips it, too */
+            order.order.flip = 0;
+            found.least ^= TOP;
+        } else {
 #pragma unroll
-        for (int row = 0; row < ROWS; row++) items[row] = order.order.image(items[row]);
+            for (int row = 0; row < ROWS; row++) items[row] = order.order.image(items[row]);
+        }
     }
     if (threadIdx.x == 0) s.some_item = items[0];
     if (FUSED && found.unknown) note_ends<SHAPE>(*(struct bucket_ends<ITEM> *)s_slots, items, rows);
@@ -308,16 +296,17 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
         found.bits, found.bounded, found.bounded ? found.least : (ITEM)(s.some_item & ~((ITEM) ~(ITEM)0 >> found.bits))
     };
     const uint32_t bin_shift = max((uint32_t)sizeof(ITEM) * 8 - SHAPE::BIN_BITS, bucket.bits);
-    count_in_bins(items, rows, s_bins, bucket, bin_shift);
+    shift_items(items, bucket);
+    count_in_bins(items, rows, s_bins, bin_shift);
     __syncthreads(); /* all counts */
     if (threadIdx.x == 0 && found.ahead > 0) prefetch_items(found.src + found.from + found.ahead, n);
     const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums);
-    const bool no_room = deepest > 0 && deepest - 1 > bucket.rank_mask(); /* for all ranks: items would overwrite others */
-    bool deep = __syncthreads_or(deepest > WINDOW_HALO || no_room);       /* also: all starts */
-    constexpr bool EQUAL = sizeof(KEY) == sizeof(ITEM);                   /* items with an index never are */
-    constexpr bool AGAIN = FUSED && EQUAL, SAMPLED = AGAIN || CLOSED;
-    const bool again = deep && __syncthreads_or(no_room || (!EQUAL && deepest > DEEP_FEW_ITEMS));
-    if (again && !(AGAIN && found.again && deep_bins_pay((ITEM)(items[0] & ~bucket.rank_mask()), n, deepest))) return false;
+    bool deep = __syncthreads_or(deepest > WINDOW_HALO); /* also: all ends */
+    constexpr bool EQUAL = sizeof(KEY) == sizeof(ITEM);  /* items with an index never are */
+    constexpr bool ASKS = FUSED && EQUAL, SAMPLED = ASKS || CLOSED;
+    const bool crowded = deepest > UINT64_C(1) << bucket.bits; /* in a wide bucket: its items lie far closer together than they might */
+    const bool asks = deep && __syncthreads_or(crowded || (!EQUAL && deepest > DEEP_FEW_ITEMS));
+    if (asks && !(ASKS && found.asks && deep_bins_pay(items[0], n, deepest))) return false;
 
     const uint32_t start = s.start(SHAPE::WARPS);
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
@@ -330,18 +319,14 @@ static __device__ __forceinline__ bool sort_bucket(const struct split_job &job, 
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
-    if (AGAIN && again)
-        put_in_deep_bins<SHAPE>(s_slots, found.src + found.from, n, first, s_bins, found.bounded ? found.least : (ITEM)0, bucket.bits,
-                                bin_shift);
-    else
-        put_in_bins(s_slots, items, rows, first, s_bins, bin_shift, [&](int row) { return (uint32_t)(items[row] & bucket.rank_mask()); });
+    put_in_bins(s_slots, items, rows, first, s_bins, bin_shift);
     __syncthreads();                            /* all items are in their bins */
     if (bin_shift == bucket.bits) deep = false; /* all items of a bin are equal */
     if (deep) {
         constexpr bool CALL = sizeof(KEY) == 4; /* then uniform keys are up to 6 % quicker; those of 64 bits, 3 % slower */
-        const uint32_t most = AGAIN && again ? REPEATS_MAX_SURE : SAMPLED ? REPEATS_MAX_LOOKED : REPEATS_MAX_ITEMS;
-        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, bucket.rank_mask(), most)
-                                : sort_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, bucket.rank_mask(), most);
+        const uint32_t most = ASKS && asks ? REPEATS_MAX_SURE : SAMPLED ? REPEATS_MAX_LOOKED : REPEATS_MAX_ITEMS;
+        const bool right = CALL ? call_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, most)
+                                : sort_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, most);
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 

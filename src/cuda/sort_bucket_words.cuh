@@ -52,7 +52,7 @@ static __device__ __forceinline__ void order_ties(uint32_t (&rests)[WINDOW_LANE_
 template <typename SHAPE>
 static __device__ __forceinline__ bool sort_bucket_by_words(const struct split_job &job, const struct found_bucket<uint64_t> &found,
                                                             unsigned char *s_memory, struct bucket_desk<uint64_t> &s) {
-    constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS, TOGETHER = SHAPE::TOGETHER;
+    constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
     constexpr uint32_t PLACE_BITS = place_bits(SHAPE::ITEMS), PLACE_MASK = (1u << PLACE_BITS) - 1, BIN_SHIFT = 32 - SHAPE::BIN_BITS;
     constexpr uint32_t NSLOTS = (SHAPE::SLOTS_NBYTES / sizeof(uint64_t) + 3) / 4 * 4;
     static_assert(NSLOTS + SHAPE::ITEMS <= SHAPE::SLOTS_NBYTES / sizeof(uint32_t), "room for words and rests where items would be");
@@ -66,33 +66,17 @@ static __device__ __forceinline__ bool sort_bucket_by_words(const struct split_j
     for (uint32_t i = 0; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i + threadIdx.x] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts */
     uint32_t words[ROWS];
-    struct packed_ranks<ROWS> ranks = {};
-    const auto count = [&](int row) {
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
         const uint32_t place = row * THREADS + threadIdx.x;
         s_rests[place] = (uint32_t)(items[row] >> below);
         words[row] = ((uint32_t)(items[row] >> 32) << found.bits & ~PLACE_MASK) | place;
-        return atomicAdd(&s_bins[words[row] >> BIN_SHIFT], 1);
-    };
-#pragma unroll
-    for (int first = 0; first < ROWS; first += TOGETHER) {
-        if (rows.all_have(first)) {
-            uint32_t rank[TOGETHER];
-#pragma unroll
-            for (int i = 0; i < TOGETHER && first + i < ROWS; i++) rank[i] = count(first + i);
-#pragma unroll
-            for (int i = 0; i < TOGETHER && first + i < ROWS; i++) ranks.set(first + i, rank[i]);
-        } else {
-#pragma unroll
-            for (int row = first; row < first + TOGETHER && row < ROWS; row++) {
-                words[row] = 0;
-                ranks.set(row, rows.has(row) ? count(row) : 0);
-            }
-        }
     }
+    count_in_bins(words, rows, s_bins, BIN_SHIFT);
     __syncthreads(); /* all counts */
     if (threadIdx.x == 0 && found.ahead > 0) prefetch_items(found.src + found.from + found.ahead, n);
     const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums);
-    if (__syncthreads_or(deepest > WINDOW_HALO)) return false; /* else: all starts */
+    if (__syncthreads_or(deepest > WINDOW_HALO)) return false; /* else: all ends */
 
     /* As in sort_bucket(). */
     uint32_t *out = (uint32_t *)job.values_out + s.start(SHAPE::WARPS);
@@ -100,7 +84,7 @@ static __device__ __forceinline__ bool sort_bucket_by_words(const struct split_j
     const struct bucket_slots slots = {first_slot, first_slot + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first_slot, n, nwindows);
-    put_in_bins(s_slots, words, rows, first_slot, s_bins, BIN_SHIFT, [&](int row) { return ranks.get(row); });
+    put_in_bins(s_slots, words, rows, first_slot, s_bins, BIN_SHIFT);
     __syncthreads(); /* all words are in their bins, and all rests are there */
 
     out -= first_slot;

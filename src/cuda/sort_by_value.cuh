@@ -123,7 +123,8 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
                                                             const BINS &get_bins, unsigned char *s_memory, struct bucket_desk<KEY> &s) {
     constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS, TOGETHER = SHAPE::TOGETHER;
     const uint32_t n = found.n;
-    uint32_t *s_bins = (uint32_t *)s_memory, binned[ROWS]; /* of each key its bin, and below it its rank there */
+    uint32_t *s_bins = (uint32_t *)s_memory;
+    struct packed_ranks<ROWS> bin_of = {}; /* each key */
     KEY *s_slots = (KEY *)(s_memory + SHAPE::BINS_NBYTES), images[ROWS];
     const struct bucket_rows<SHAPE> rows(n);
     get_items(images, rows, job, found.src, found.from);
@@ -140,11 +141,12 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
     for (int row = 0; row < ROWS; row++) {
         if (!rows.has(row)) continue;
         const uint32_t bin = bins.of(images[row], SHAPE::BINS);
-        binned[row] = bin << 16 | atomicAdd(&s_bins[bin], 1);
+        bin_of.set(row, bin);
+        atomicAdd(&s_bins[bin], 1);
     }
     __syncthreads(); /* all counts */
 
-    const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums) > WINDOW_HALO); /* also: all starts */
+    const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums) > WINDOW_HALO); /* also: all ends */
 
     KEY *out = (KEY *)job.out + (KEYS ? s.start(SHAPE::WARPS) : found.start);
     const uint32_t skew = (uint32_t)((uintptr_t)out / sizeof(KEY)) % WINDOW_LANE_KEYS, first = WINDOW_HALO + skew;
@@ -155,7 +157,7 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
         uint32_t slot[TOGETHER];
 #pragma unroll
         for (int i = 0; i < TOGETHER && group + i < ROWS; i++) {
-            if (rows.has(group + i)) slot[i] = first + s_bins[binned[group + i] >> 16] + (binned[group + i] & 0xffff);
+            if (rows.has(group + i)) slot[i] = first + last_place(&s_bins[bin_of.get(group + i)]);
         }
 #pragma unroll
         for (int i = 0; i < TOGETHER && group + i < ROWS; i++) {
@@ -164,7 +166,7 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
     }
     __syncthreads(); /* all are in their bins */
     if (deep) {
-        const bool right = sort_each_deep_bin<SHAPE, true>(s_slots, first, n, s_bins, (KEY)0);
+        const bool right = sort_each_deep_bin<SHAPE, true>(s_slots, first, n, s_bins);
         if (__syncthreads_or(!right)) return false; /* else: all deep bins are in order */
     }
 

@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM)
             if (!sorted && nby_value) sorted = sort_value_bucket<KEY, SHAPE>(job, number, found, s_memory, s_desk);
         }
         if (!sorted) {
-            found.again = nsampled && !job.header->sampled.closed;
+            found.asks = nsampled && !job.header->sampled.closed;
             found.unknown = nbuckets > 0;
             if (!nbuckets && job.cell_keys) bound_items(&found, job.bound + number, 0);
             sorted = sort_bucket<KEY, ITEM, SHAPE, false, true>(job, found, s_memory, s_desk);

@@ -125,16 +125,15 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts */
     ITEM items[ROWS];
-    struct packed_ranks<ROWS> ranks = {};
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         const uint32_t place = row * THREADS + threadIdx.x;
         items[row] = placed.item_of(keys[row], place);
-        if (place < n) ranks.set(row, atomicAdd(&s_bins[items[row] >> BIN_SHIFT], 1));
+        if (place < n) atomicAdd(&s_bins[items[row] >> BIN_SHIFT], 1);
     }
     __syncthreads(); /* all counts */
     const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s_sums);
-    const bool some_deep = __syncthreads_or(deepest > WINDOW_HALO); /* also: all starts */
+    const bool some_deep = __syncthreads_or(deepest > WINDOW_HALO); /* also: all ends */
     const bool deep = some_deep && __syncthreads_or(deepest > DEEP_FEW_ITEMS);
 
     /* Slots: a halo, then as many as make out + slot aligned to eight keys or indices, then the items, then what the last window looks at.
@@ -146,15 +145,15 @@ static __device__ __forceinline__ void sort_placed(const struct sort_job &job, c
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         const uint32_t place = row * THREADS + threadIdx.x;
-        const uint32_t slot = first + (deep ? place : s_bins[items[row] >> BIN_SHIFT] + ranks.get(row));
-        if (place < n) s_slots[deep ? slot : slot_at<ITEM>(slot)] = items[row];
+        if (place >= n) break;
+        s_slots[deep ? first + place : slot_at<ITEM>(first + last_place(&s_bins[items[row] >> BIN_SHIFT]))] = items[row];
     }
     wait_for_copies();
     __syncthreads(); /* all items are in their bins, or, if some bin is too deep, in their old order; and all values have been read */
     if (deep) {
         sort_deep_bins<SHAPE>(s_slots, first, n, nwindows, s_memory, s_sums, placed.shift);
     } else if (some_deep) {
-        sort_each_deep_bin<SHAPE, false>(s_slots, first, n, s_bins, (ITEM)0);
+        sort_each_deep_bin<SHAPE, false>(s_slots, first, n, s_bins);
         __syncthreads(); /* all deep bins are in order */
     }
     put_bucket<SHAPE>(job, bucket, placed, s_slots, s_values, {first, first + n}, nwindows);

@@ -35,13 +35,13 @@ static __device__ __forceinline__ uint64_t least_of_warp(uint64_t value) {
     return (uint64_t)high << 32 | least_of_warp((uint32_t)(value >> 32) == high ? (uint32_t)value : ~0u);
 }
 
-/* A warp looks for its bin's least item that is not less than `from`, and counts it. Items are compared, and found, without their ranks. */
+/* A warp looks for its bin's least item that is not less than `from`, and counts it. */
 template <typename T>
-static __device__ __forceinline__ T find_least(const T *s_slots, uint32_t start, uint32_t n, T rank_mask, T from, uint32_t *count) {
+static __device__ __forceinline__ T find_least(const T *s_slots, uint32_t start, uint32_t n, T from, uint32_t *count) {
     T least = (T) ~(T)0;
     uint32_t mine = 0; /* items that are this lane's least */
     for (uint32_t i = threadIdx.x % 32; i < n; i += 32) {
-        const T item = s_slots[slot_at<T>(start + i)] & ~rank_mask;
+        const T item = s_slots[slot_at<T>(start + i)];
         if (item < from || item > least) continue;
         mine = item < least ? 1 : mine + 1;
         least = item;
@@ -52,28 +52,27 @@ static __device__ __forceinline__ T find_least(const T *s_slots, uint32_t start,
 }
 
 /* How many distinct items are there among 32 of a bin's? A warp calls it. */
-template <typename T>
-static __device__ __forceinline__ uint32_t distinct_in_sample(const T *s_slots, uint32_t start, uint32_t n, T rank_mask) {
+template <typename T> static __device__ __forceinline__ uint32_t distinct_in_sample(const T *s_slots, uint32_t start, uint32_t n) {
     const uint32_t lane = threadIdx.x % 32;
-    const T item = s_slots[slot_at<T>(start + lane * n / 32)] & ~rank_mask;
+    const T item = s_slots[slot_at<T>(start + lane * n / 32)];
     return __popc(__ballot_sync(~0u, __ffs((int)__match_any_sync(~0u, item)) - 1 == (int)lane));
 }
 
 /* Sorts a bin; false if there are too many distinct items, or more than one and more than so many in all; SAMPLED: so many times the items,
  * and of many a sample is looked at first. A warp calls it. */
 template <bool SAMPLED, typename T>
-static __device__ __forceinline__ bool sort_repeats(T *s_slots, uint32_t start, uint32_t n, T rank_mask, uint32_t most) {
+static __device__ __forceinline__ bool sort_repeats(T *s_slots, uint32_t start, uint32_t n, uint32_t most) {
     const uint32_t lane = threadIdx.x % 32;
     T from = 0, my_value = 0;
     uint32_t my_end = 0, before = 0; /* lane i knows value i, and where it ends */
     if (SAMPLED && n > REPEATS_SAMPLE_MIN) {
-        const uint32_t nsampled = distinct_in_sample(s_slots, start, n, rank_mask);
+        const uint32_t nsampled = distinct_in_sample(s_slots, start, n);
         if (nsampled > REPEATS_MAX_VALUES || (nsampled > 1 && nsampled * n > most)) return false;
     }
     for (uint32_t value = 0; before < n; value++) {
         uint32_t count;
         if (value == REPEATS_MAX_VALUES || (SAMPLED ? value > 0 && (value + 1) * n > most : value == 1 && n > most)) return false;
-        const T least = find_least(s_slots, start, n, rank_mask, from, &count);
+        const T least = find_least(s_slots, start, n, from, &count);
         before += count;
         if (lane == value) my_end = before;
         if (lane == value) my_value = least;
@@ -103,7 +102,7 @@ template <typename T> static __device__ __forceinline__ void sort_few_items(T *s
  * may be. SAMPLED, most: of sort_repeats(). Neighbouring bins are of different warps, and so are bins at distances of a power of two, since
  * deep ones may lie so; of a warp's 32 at a time each is in another bank. */
 template <typename SHAPE, bool EQUAL, bool SAMPLED = false, typename T>
-static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask,
+static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins,
                                                           uint32_t most = REPEATS_MAX_ITEMS) {
     constexpr uint32_t WARPS = SHAPE::WARPS;
     const uint32_t lane_bins = threadIdx.x % 32 * WARPS;
@@ -116,7 +115,7 @@ static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t f
         for (; deep; deep &= deep - 1) {
             const int lane = __ffs((int)deep) - 1;
             const uint32_t bin_start = first + __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);
-            if (EQUAL && sort_repeats<SAMPLED>(s_slots, bin_start, bin_count, rank_mask, most)) continue;
+            if (EQUAL && sort_repeats<SAMPLED>(s_slots, bin_start, bin_count, most)) continue;
             if (bin_count > DEEP_FEW_ITEMS || (EQUAL && ++nfew > DEEP_FEW_BINS)) return false;
             sort_few_items(s_slots, bin_start, bin_count);
         }
@@ -126,9 +125,8 @@ static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t f
 
 /* The same, as a call: kernels that hardly ever run it are slower or quicker for having it among their code. */
 template <typename SHAPE, bool EQUAL, bool SAMPLED, typename T>
-static __device__ __noinline__ bool call_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, T rank_mask,
-                                                       uint32_t most) {
-    return sort_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, rank_mask, most);
+static __device__ __noinline__ bool call_each_deep_bin(T *s_slots, uint32_t first, uint32_t n, const uint32_t *s_bins, uint32_t most) {
+    return sort_each_deep_bin<SHAPE, EQUAL, SAMPLED>(s_slots, first, n, s_bins, most);
 }
 
 #endif

@@ -100,31 +100,6 @@ static __device__ __noinline__ void sort_pairs_stably(const struct split_job &jo
     s_ties.hand_over(job, start);
 }
 
-/* Ranks in bins that are not deep: four to a register. */
-template <int ROWS> struct bin_ranks {
-    uint32_t words[(ROWS + 3) / 4];
-
-    __device__ __forceinline__ void set(int row, uint32_t rank) { words[row / 4] |= (rank & 0xff) << row % 4 * 8; }
-    __device__ __forceinline__ uint32_t get(int row) const { return words[row / 4] >> row % 4 * 8 & 0xff; }
-};
-
-template <typename SHAPE>
-static __device__ __forceinline__ void count_in_bins(struct bin_ranks<SHAPE::ROWS> &ranks, const uint64_t (&items)[SHAPE::ROWS],
-                                                     const struct bucket_rows<SHAPE> &rows, uint32_t *s_bins, uint32_t bin_shift) {
-#pragma unroll
-    for (int first = 0; first < SHAPE::ROWS; first += SHAPE::TOGETHER) {
-        if (rows.all_have(first)) { /* nothing is asked for each (struct bucket_rows) */
-#pragma unroll
-            for (int row = first; row < first + SHAPE::TOGETHER && row < SHAPE::ROWS; row++)
-                ranks.set(row, atomicAdd(&s_bins[items[row] >> bin_shift], 1));
-        } else {
-#pragma unroll
-            for (int row = first; row < first + SHAPE::TOGETHER && row < SHAPE::ROWS; row++)
-                if (rows.has(row)) ranks.set(row, atomicAdd(&s_bins[items[row] >> bin_shift], 1));
-        }
-    }
-}
-
 /* All threads call it. */
 template <typename SHAPE>
 static __device__ __forceinline__ void sort_pair_bucket(const struct split_job &job, uint32_t number, unsigned char *s_memory,
@@ -143,13 +118,12 @@ static __device__ __forceinline__ void sort_pair_bucket(const struct split_job &
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     if (threadIdx.x == 0) s_ties.n = 0;
     __syncthreads(); /* zeroes before counts */
-    struct bin_ranks<ROWS> ranks = {};
-    count_in_bins(ranks, items, rows, s_bins, BIN_SHIFT);
+    count_in_bins(items, rows, s_bins, BIN_SHIFT);
     __syncthreads();                                              /* all counts */
     const uint32_t next = number + job.nsms * SHAPE::CTAS_PER_SM; /* will be sorted when this one has been */
     if (threadIdx.x == 0 && next < job.nnumbers) prefetch_items((const uint64_t *)job.slots.area + (size_t)next * job.slots.items, n);
     const uint32_t deepest = scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums);
-    const bool deep = __syncthreads_or(deepest > WINDOW_HALO); /* also: all starts */
+    const bool deep = __syncthreads_or(deepest > WINDOW_HALO); /* also: all ends */
     const uint32_t start = s.start(SHAPE::WARPS);
     if (deep && __syncthreads_or(deepest > DEEP_FEW_ITEMS)) return sort_pairs_stably<SHAPE>(job, number, start, s_memory, s.sums, s_ties);
     uint32_t *keys_out = (uint32_t *)job.out + start, *values_out = (uint32_t *)job.values_out + start;
@@ -157,10 +131,10 @@ static __device__ __forceinline__ void sort_pair_bucket(const struct split_job &
     const struct bucket_slots slots = {first, first + n};
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
-    put_in_bins(s_slots, items, rows, first, s_bins, BIN_SHIFT, [&](int row) { return ranks.get(row); });
+    put_in_bins(s_slots, items, rows, first, s_bins, BIN_SHIFT);
     __syncthreads(); /* all items are in their bins */
     if (deep) {
-        sort_each_deep_bin<SHAPE, false>(s_slots, first, n, s_bins, (uint64_t)0);
+        sort_each_deep_bin<SHAPE, false>(s_slots, first, n, s_bins);
         __syncthreads(); /* all deep bins are in order */
     }
 

@@ -45,7 +45,7 @@ struct bucket_shape {
 
 /* ---- bins -------------------------------------------------------------------------------------------------------------------- */
 
-/* Turns counts into starts; each warp owns a stretch of BINS / WARPS. Returns how many items the deepest of this thread's bins has. */
+/* Turns counts into ends; each warp owns a stretch of BINS / WARPS. Returns how many items the deepest of this thread's bins has. */
 template <int BINS, int WARPS> static __device__ __forceinline__ uint32_t scan_bins(uint32_t *s_bins, uint32_t *s_sums) {
     constexpr int STEPS = BINS / WARPS / 128; /* of four bins a lane */
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -74,15 +74,18 @@ template <int BINS, int WARPS> static __device__ __forceinline__ uint32_t scan_b
     const uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
 #pragma unroll
     for (int step = 0; step < STEPS; step++) {
-        uint4 starts;
-        starts.x = before + inclusive[step] - sum4(counts[step]);
-        starts.y = starts.x + counts[step].x;
-        starts.z = starts.y + counts[step].y;
-        starts.w = starts.z + counts[step].z;
-        bins[step * 32] = starts;
+        uint4 ends;
+        ends.w = before + inclusive[step];
+        ends.z = ends.w - counts[step].w;
+        ends.y = ends.z - counts[step].z;
+        ends.x = ends.y - counts[step].y;
+        bins[step * 32] = ends;
     }
     return largest;
 }
+
+/* The last place that is left in a bin, of which this is the end of what is left. */
+static __device__ __forceinline__ uint32_t last_place(uint32_t *s_end) { return atomicSub(s_end, 1) - 1; }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------------------- */
 
