@@ -161,7 +161,7 @@ template <typename KEY, typename ITEM> static cudaError_t launch_split_step(stru
     }
     switch (step) {
     case STEP_FUSED:
-        return launch_fused<KEY, ITEM>(split, call->job.header, queue);
+        return launch_fused<KEY, ITEM>(split, call->ends_beneath ? NULL : call->job.header, queue);
     case STEP_SLOTS:
         return launch_slots<KEY, ITEM>(split, queue);
     case STEP_CELLS:

@@ -20,6 +20,9 @@
 
 #define VALUE_DIGITS      FUSED_THREADS /* at most: a thread each */
 #define VALUE_COARSE      64            /* parts of the range in which a sample is counted */
+#define SAMPLERS          256           /* threads that look at a sample, */
+#define SAMPLER_KEYS      4             /* and neighbouring keys that each looks at */
+#define VALUE_SPARE       1.2f          /* times as many keys as the sample says may be in a digit */
 #define VALUE_BEYOND      8             /* of a sample: as many keys are the part of all that may be beyond the range, on either side */
 #define VALUE_CROWD       12            /* lanes of a warp whose sampled keys are in one part */
 #define VALUE_EDGE        8             /* times as many keys as in the digit beside it */
@@ -72,16 +75,27 @@ template <typename IMAGE> struct value_digits {
     }
 };
 
+/* About 1 / x; 0 or infinite if that is small or large. It need not be exact, if all compute it alike: an exact division of 64 bits takes
+ * sixty instructions. */
+static __device__ __forceinline__ float about_inverse(float x) {
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
+}
+static __device__ __forceinline__ double about_inverse(double x) {
+    asm("rcp.approx.ftz.f64 %0, %0;" : "+d"(x));
+    return x;
+}
+
 /* The range of a sample, and a little more. */
 template <typename IMAGE> struct value_range {
     typedef typename whole_bits<IMAGE>::value value;
     value from, to, inverse; /* of its width */
 
-    __device__ __forceinline__ value_range(IMAGE least, IMAGE most, uint32_t nsampled) {
+    __device__ __forceinline__ void set(IMAGE least, IMAGE most, uint32_t nsampled) {
         const value low = value_of(least), high = value_of(most), beyond = (high - low) * ((value)VALUE_BEYOND / (value)nsampled);
         from = low - beyond;
         to = high + beyond;
-        inverse = 1 / (to - from);
+        inverse = about_inverse(to - from);
     }
     /* The part of the range that a sampled key is in. */
     __device__ __forceinline__ uint32_t part_of(IMAGE image) const {
@@ -89,7 +103,7 @@ template <typename IMAGE> struct value_range {
     }
     __device__ __forceinline__ struct value_digits<IMAGE> digits(uint32_t ndigits) const {
         typedef whole_bits<IMAGE> whole;
-        const value scale = (value)(ndigits - 3) * inverse, width = (to - from) / (value)(ndigits - 3);
+        const value scale = (value)(ndigits - 3) * inverse, width = (to - from) * (value)(1.0f / (float)(ndigits - 3));
         const value shift = fma(-from, scale, whole::ONE + 1), first = fma(from, scale, shift - whole::ONE); /* about 1 */
         const value last = fma(to, scale, shift - whole::ONE), beyond = (value)(ndigits - 1.25);
         return {image_of(from - (first - (value)0.25) * width), image_of(to + (beyond - last) * width), scale, shift};

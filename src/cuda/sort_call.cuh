@@ -16,7 +16,8 @@
 enum sort_step : uint8_t {
     STEP_COUNT,        /* keys of 1 and 2 bytes alone: sort_bytes_few.cuh, sort_bytes.cuh, sort_shorts_fused.cuh, sort_shorts.cuh */
     STEP_RANKS,        /* some thousand keys: sort_ranks.cuh */
-    STEP_FUSED,        /* an attempt: as many as fit the multiprocessors, and their buckets: sort_fused.cuh, sort_fused_cells.cuh */
+    STEP_FUSED,        /* an attempt: as many as fit the multiprocessors, and their buckets: sort_fused.cuh, sort_fused_cells.cuh; of keys
+                          alone that fit a few rows more than that: it sorts any */
     STEP_CLEAR,        /* zeroes for those that follow */
     STEP_VALUE_SLOTS,  /* an attempt: floats by value, to slots, and their buckets: sort_value_slots.cuh */
     STEP_SLOTS,        /* integers to slots: sort_slots.cuh */
@@ -43,6 +44,7 @@ struct sort_call {
     struct sort_job job; /* of all that is stable */
     struct split_job split;
     bool indexed;           /* what is split has indices */
+    bool ends_beneath;      /* the first step sorts keys itself, if it cannot split them: nothing is queued behind */
     struct split_job slots; /* of slots by value, and of pairs in slots */
     enum sort_step steps[SORT_MOST_STEPS];
     uint32_t nsteps;

@@ -19,12 +19,14 @@
 #include "sort_by_value.cuh"
 #include "sort_fused_sample.cuh"
 #include "sort_fused_splitters.cuh"
+#include "sort_rounds.cuh"
 
 struct fused_job {
     struct split_job split; /* one partition; tile_items: some rows of FUSED_THREADS */
     fused_totals *totals;
-    struct skewed_totals *more; /* of further attempts */
-    struct sort_header *stable; /* of the passes queued behind */
+    struct skewed_totals *more;       /* of further attempts */
+    struct rounds_exchange *exchange; /* of keys alone that fit a few rows: of the last of these; else NULL: */
+    struct sort_header *stable;       /* of the passes queued behind */
 };
 
 struct fused_desk {
@@ -72,6 +74,19 @@ static __device__ __forceinline__ void copy_runs(const struct split_job &split, 
     }
 }
 
+/* Keys alone that do not fit: divides them by a sample; or sorts them; or leaves them to what is queued behind. All threads of all CTAs
+ * call it: one call, so that what it needs does not burden the kernel. */
+template <typename KEY, int ROWS>
+static __device__ __noinline__ void split_or_sort(const struct split_job &split, struct skewed_totals *more,
+                                                  struct rounds_exchange *exchange, struct sort_header *stable, uint32_t count,
+                                                  unsigned char *s_memory) {
+    if (split_by_sample<KEY, ROWS>(split, more, count, s_memory)) return;
+    if (exchange)
+        sort_beneath<KEY, ROWS>(split, exchange, s_memory);
+    else
+        clear_stable(stable);
+}
+
 /* Says for the passes which bits vary. sparse: half of the digits have no keys, but for strays, or more, as is so if a top bit does not
  * vary; else nobody looks. All threads of all CTAs call it, when nobody needs the shared memory any more. A call, so that what it needs
  * does not burden the kernel. */
@@ -107,16 +122,14 @@ static_assert(sizeof(struct fused_control) <= CUDA_CONTROL_FUSED_NBYTES, "it has
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------------------- */
 
-/* ROWS: at least tile_items / FUSED_THREADS; few leave registers for a CTA that sorts a bucket, so that it can start up early. Dynamic
- * shared memory: a tile of items, and what further attempts ask for. */
+/* ROWS: at least tile_items / FUSED_THREADS. Dynamic shared memory: a tile of items, and what further attempts ask for. */
 template <typename KEY, typename ITEM, int ROWS>
-__global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 : 1)
-    split_fused(const __grid_constant__ struct fused_job job) {
+__global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused(const __grid_constant__ struct fused_job job) {
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct fused_desk s;
     wait_for_predecessor();
     const struct split_job &split = job.split;
-    const uint32_t first = blockIdx.x * split.tile_items, count = min(split.n - first, split.tile_items);
+    const uint32_t first = blockIdx.x * split.tile_items, count = first < split.n ? min(split.n - first, split.tile_items) : 0;
     const uint32_t rows = split.tile_items / FUSED_THREADS, warp = threadIdx.x / 32, start = warp * 32 * rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, rows, count);
     const KEY *src = (const KEY *)split.in + first + start;
@@ -156,12 +169,12 @@ __global__ void __launch_bounds__(FUSED_THREADS, ROWS * sizeof(ITEM) <= 32 ? 2 :
     const uint32_t bucket_start = await_totals(&total, my_total, digit < ndigits, split.n, s.sums);
     if (digit < ndigits) s.base[digit] = bucket_start + before - place;
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in runs, and each run has its place */
-    if (blockIdx.x == 0) announce_split(job, s.turn, ndigits, fits, bucket_start, total);
+    if (announces()) announce_split(job, s.turn, ndigits, fits, bucket_start, total);
     if (!fits) {
         if constexpr (ROWS <= SAMPLED_MAX_ROWS && sizeof(ITEM) > sizeof(KEY)) {
             if (split_by_gaps<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
         } else if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
-            if (split_by_sample<KEY, ROWS>(split, job.more, count, s_memory)) return;
+            return split_or_sort<KEY, ROWS>(split, job.more, job.exchange, job.stable, count, s_memory);
         } else if constexpr (sizeof(ITEM) == sizeof(KEY)) {
             typedef struct splitter_shape<KEY, ROWS> SHAPE;
             if (split_by_splitters<KEY, ROWS, true>(split, job.more, count, s_memory, SHAPE::counts(s_memory, split.tile_items))) return;

@@ -174,9 +174,9 @@ static __device__ __forceinline__ bool split_closed(const struct split_job &spli
     s.range[t] = range_of(total >= STRAYS, 0);
     total %= STRAYS;
     const bool fits = !__syncthreads_or(total > split.bucket_max); /* also: the tile is in order, and each part has its place */
-    if (blockIdx.x == 0) totals->hand_over(s.turn);
+    if (announces()) totals->hand_over(s.turn);
     if (!fits) return false;
-    if (blockIdx.x == 0) list_buckets(split, start, total, s, &s.gaps); /* after what it has announced in sort_fused.cuh */
+    if (announces()) list_buckets(split, start, total, s, &s.gaps); /* after what it has announced in sort_fused.cuh */
     copy_closed(split, parts, s_tile, count, s, s_order);
     return true;
 }

@@ -146,10 +146,10 @@ static __device__ __forceinline__ void bring_into_runs(struct packed_ranks<ROWS>
 }
 
 /* All threads of all CTAs call it, whose tile of `count` images lies in s_memory, in any order. False if this does not help either: then
- * nothing has been moved. A call of its own, so that what it needs does not burden the kernel that it is rarely called by. */
+ * nothing has been moved. */
 template <typename KEY, int ROWS>
-static __device__ __noinline__ bool split_by_sample(const struct split_job &split, struct skewed_totals *more, uint32_t count,
-                                                    unsigned char *s_memory) {
+static __device__ __forceinline__ bool split_by_sample(const struct split_job &split, struct skewed_totals *more, uint32_t count,
+                                                       unsigned char *s_memory) {
     typedef struct sample_shape<KEY, KEY, ROWS> SHAPE;
     KEY *s_tile = (KEY *)s_memory;
     struct sample_desk<KEY> &s = *(struct sample_desk<KEY> *)(s_memory + SHAPE::tile_nbytes(split.tile_items));
@@ -188,7 +188,7 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     __syncthreads(); /* all cells are divided */
     s.count[t] = 0;
     if (!enough) {
-        if (blockIdx.x == 0) totals->hand_over(s.turn);
+        if (announces()) totals->hand_over(s.turn);
         return false;
     }
     __syncthreads(); /* zeroes before counts */
@@ -206,9 +206,9 @@ static __device__ __noinline__ bool split_by_sample(const struct split_job &spli
     const uint32_t start = await_totals(&total, my_total, true, split.n, s.sums);
     s.base[t] = start + before - (s.done[t] ? 0 : place);
     const bool fits = !__syncthreads_or(total > split.bucket_max && !s.done[t]); /* also: the tile is in runs, and each has its place */
-    if (blockIdx.x == 0) totals->hand_over(s.turn);
+    if (announces()) totals->hand_over(s.turn);
     if (!fits) return false;
-    if (blockIdx.x == 0) list_buckets(split, start, total, s, NULL); /* after what it has announced in sort_fused.cuh */
+    if (announces()) list_buckets(split, start, total, s, NULL); /* after what it has announced in sort_fused.cuh */
     KEY *dst = (KEY *)split.tmp;
 #pragma unroll 4
     for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) put_item<false>(split, dst, s.base[s_numbers[i]] + i, s_tile[i]);

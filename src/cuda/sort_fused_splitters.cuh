@@ -226,13 +226,13 @@ static __device__ __forceinline__ void list_splitter_buckets(const struct split_
 
 /* False: nothing has been moved. */
 template <typename KEY, int ROWS>
-static __device__ __forceinline__ bool split_by_cells(const struct split_job &split, splitter_totals *totals, unsigned char *s_memory,
-                                                      uint32_t *s_count) {
+static __device__ __forceinline__ bool split_by_cells(const struct split_job &split, splitter_totals *totals, uint32_t count,
+                                                      unsigned char *s_memory, uint32_t *s_count) {
     KEY *s_tile = (KEY *)s_memory;
     struct splitter_desk<KEY> &s = *(struct splitter_desk<KEY> *)(s_memory + split.tile_items * sizeof(KEY));
     const uint32_t t = threadIdx.x, warp = t / 32, rows = split.tile_items / FUSED_THREADS, tile = blockIdx.x * split.tile_items;
     if (SPLITTER_DRAWN / gridDim.x >= SPLITTER_OWN - 1) return false; /* too few CTAs to draw keys */
-    const struct warp_items items = items_of_warp(warp, rows, min(split.n - tile, split.tile_items));
+    const struct warp_items items = items_of_warp(warp, rows, count);
     const KEY *src = (const KEY *)split.in + tile + warp * 32 * rows + t % 32;
     if (t == 0) {
         s.turn = totals->turn;
@@ -256,9 +256,9 @@ static __device__ __forceinline__ bool split_by_cells(const struct split_job &sp
     const uint32_t start = await_cells(mine, split, totals, s);
     __syncthreads(); /* all totals are at the desk */
     const bool fits = plan_buckets(split, mine, start, s, s_count);
-    if (blockIdx.x == 0) totals->hand_over(s.turn);
+    if (announces()) totals->hand_over(s.turn);
     if (!fits) return false;
-    if (blockIdx.x == 0) list_splitter_buckets(split, s); /* after what it has announced in sort_fused.cuh */
+    if (announces()) list_splitter_buckets(split, s); /* after what it has announced in sort_fused.cuh */
     reserve_buckets(totals, s);
     fill_tile(s_tile, ranked, split, src, items, s_count);
     __syncthreads(); /* the tile is in runs, and each run has its place */
@@ -322,7 +322,7 @@ static __device__ __noinline__ bool split_by_splitters(const struct split_job &s
         bool gaps;
         if (few_bits_vary<KEY>(&gaps, split, *(uint64_t(*)[32])s_desk) || (GAPS && gaps)) return false;
     }
-    return split_by_cells<KEY, ROWS>(split, &more->drawn, s_memory, s_counts);
+    return split_by_cells<KEY, ROWS>(split, &more->drawn, count, s_memory, s_counts);
 }
 
 #endif

@@ -115,6 +115,13 @@ template <typename KEY> static bool is_counted(const struct cuda_queue *queue, c
     return args->n >= SHORTS_MIN && args->n <= UINT32_MAX && queue->shared_nbytes >= SHORTS_SHARED_NBYTES;
 }
 
+/* Does a launch that splits keys sort them by rounds, if it cannot? Then no launch need follow. Few values are left to passes. */
+static bool may_end_beneath(const struct sort_call *call) {
+    const struct cuda_queue *queue = call->queue;
+    if (call->nsteps == 0 || call->steps[0] != STEP_FUSED || call->indexed || call->job.most_values) return false;
+    return fused_rows(queue, call->args->n) <= SAMPLED_MAX_ROWS && queue->nsms <= ROUNDS_CTAS;
+}
+
 /* The whole sort. */
 template <typename KEY> static void plan_sort(struct sort_call *call) {
     const struct cuda_queue *queue = call->queue;
@@ -129,7 +136,8 @@ template <typename KEY> static void plan_sort(struct sort_call *call) {
         if constexpr (sizeof(KEY) >= 4) {
             if (!rounds || !is_by_few_rounds(args, sizeof(KEY))) plan_attempts<KEY>(call);
         }
-        add_step(call, rounds && !call->job.most_values ? STEP_ROUNDS : STEP_ONESWEEP);
+        call->ends_beneath = may_end_beneath(call);
+        if (!call->ends_beneath) add_step(call, rounds && !call->job.most_values ? STEP_ROUNDS : STEP_ONESWEEP);
     }
     if (call->gathered) add_step(call, STEP_GATHER);
 }

@@ -28,8 +28,10 @@
 /* Of the teams, whose counts are summed at the same time: in so many parts, by a thread for each digit in each. */
 enum { ROUNDS_MOST_PARTS = ROUNDS_THREADS / SORT_DIGITS, ROUNDS_PART_TEAMS = SORT_DIGITS / SORT_TEAM };
 
-/* By the larger CTAs each round is a launch: in a loop there would be too few registers. */
-static constexpr __host__ __device__ bool one_round(int nthreads) { return nthreads == ROUNDS_THREADS; }
+/* By the larger CTAs with many rows each round is a launch: in a loop there would be too few registers. */
+static constexpr __host__ __device__ bool one_round(int nthreads, int rows) {
+    return nthreads == ROUNDS_THREADS && rows > ROUNDS_LOOP_ROWS;
+}
 
 struct rounds_job {
     struct sort_job sort;
@@ -100,7 +102,8 @@ static __device__ __forceinline__ struct sort_tile<KEY> tile_of_round(const stru
     const void *keys_in = round == 0 ? sort.keys_in : to_out ? sort.keys_tmp : sort.keys_out;
     struct sort_tile<KEY> tile = {};
     tile.first = blockIdx.x * tile_items;
-    tile.count = min((uint32_t)(sort.n - tile.first), tile_items);
+    tile.count =
+        tile.first < sort.n ? min((uint32_t)(sort.n - tile.first), tile_items) : 0; /* beneath another launch a CTA may have none */
     tile.keys_src = (const KEY *)keys_in + tile.first;
     tile.keys_dst = sort.drop_keys && last ? NULL : (KEY *)(to_out ? sort.keys_out : sort.keys_tmp);
     tile.numbered = !values_in || sort.by_place;
@@ -182,9 +185,9 @@ static __device__ __forceinline__ void find_bases(struct rounds_rows *rows, uint
 }
 
 /* How keys are read and written in a round. */
-template <typename KEY, int THREADS>
+template <typename KEY, bool ONE>
 static __device__ __forceinline__ auto order_of_round(const struct rounds_job &job, const struct rounds_desk &s, uint32_t round) {
-    if constexpr (sizeof(KEY) >= 4 && !one_round(THREADS))
+    if constexpr (sizeof(KEY) >= 4 && !ONE)
         return closed_order<KEY>(key_order<KEY>(job.sort), s.gaps, s.closed, round);
     else
         return key_order<KEY>(job.sort);
@@ -201,7 +204,7 @@ template <typename KEY, int VALUE_NBYTES, int THREADS, int ROWS>
 static __device__ __forceinline__ void do_round(const struct rounds_job &job, uint32_t round, unsigned char *s_memory,
                                                 struct rounds_desk &s) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
-    constexpr bool ONE = one_round(THREADS); /* whatever is known from the job need not be kept */
+    constexpr bool ONE = one_round(THREADS, ROWS); /* whatever is known from the job need not be kept */
     const uint32_t rows = job.sort.rows, start = first_of_thread(rows), nrounds = ONE ? job.ndigits : s.gaps.ndigits;
     struct sort_tile<KEY> tile = tile_of_round<KEY>(job, round, nrounds);
     const struct team_items<false> items = items_of_team<false>(rows, tile.count);
@@ -228,7 +231,7 @@ static __device__ __forceinline__ void do_round(const struct rounds_job &job, ui
     }
     const uint32_t shift = ONE ? job.sort.shift[round] : s.gaps.shift[round], mask = ONE ? job.sort.mask[round] : s.gaps.mask[round];
     const uint32_t set = (s.turn + round - job.first_round) % 2;
-    const auto order = order_of_round<KEY, THREADS>(job, s, round);
+    const auto order = order_of_round<KEY, ONE>(job, s, round);
     order.make_images(images);
     uint32_t *counters = (uint32_t *)s_memory, *team_counters = counters + threadIdx.x / SORT_TEAM * TEAM_WORDS;
     struct packed_ranks<ROWS> ranks;
@@ -270,14 +273,12 @@ static __device__ __forceinline__ void do_round(const struct rounds_job &job, ui
     });
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
+/* ---- all rounds -------------------------------------------------------------------------------------------------------------- */
 
+/* All threads of all CTAs call it. s_memory: as do_round(). */
 template <typename KEY, int VALUE_NBYTES, int THREADS, int ROWS>
-__global__ void __launch_bounds__(THREADS, 1) sort_rounds(const __grid_constant__ struct rounds_job job) {
-    extern __shared__ __align__(16) unsigned char s_memory[];
-    __shared__ struct rounds_desk s;
-    wait_for_predecessor();
-    if (!is_for_passes(job.sort)) return;
+static __device__ __forceinline__ void do_rounds(const struct rounds_job &job, unsigned char *s_memory, struct rounds_desk &s) {
+    constexpr bool ONE = one_round(THREADS, ROWS);
     struct rounds_exchange *exchange = job.exchange;
     if (threadIdx.x == 0) s.turn = exchange->turn;
     clear_desk((uint32_t *)s_memory, s);
@@ -287,7 +288,7 @@ __global__ void __launch_bounds__(THREADS, 1) sort_rounds(const __grid_constant_
     __syncthreads(); /* the plan, the turn, and zeroes */
     for (uint32_t round = job.first_round;; round++) {
         do_round<KEY, VALUE_NBYTES, THREADS, ROWS>(job, round, s_memory, s);
-        if (one_round(THREADS) || round + 1 == s.gaps.ndigits) break;
+        if (ONE || round + 1 == s.gaps.ndigits) break;
         arrive(exchange, round + 2);
         clear_desk((uint32_t *)s_memory, s);
         await_others(exchange, round + 2);
@@ -295,12 +296,70 @@ __global__ void __launch_bounds__(THREADS, 1) sort_rounds(const __grid_constant_
     }
     if (threadIdx.x > 0) return;
     exchange->arrived[blockIdx.x] = 0; /* nobody waits for it any more: all have left a row of the last round */
-    if (blockIdx.x == 0) exchange->turn = (s.turn + (one_round(THREADS) ? 1 : s.gaps.ndigits)) % 2;
+    if (blockIdx.x == 0) exchange->turn = (s.turn + (ONE ? 1 : s.gaps.ndigits)) % 2;
+}
+
+template <typename KEY, int VALUE_NBYTES, int THREADS, int ROWS>
+__global__ void __launch_bounds__(THREADS, 1) sort_rounds(const __grid_constant__ struct rounds_job job) {
+    extern __shared__ __align__(16) unsigned char s_memory[];
+    __shared__ struct rounds_desk s;
+    wait_for_predecessor();
+    if (is_for_passes(job.sort)) do_rounds<KEY, VALUE_NBYTES, THREADS, ROWS>(job, s_memory, s);
+}
+
+static constexpr __host__ __device__ uint32_t counters_nbytes(uint32_t nthreads) {
+    return nthreads / SORT_TEAM * TEAM_WORDS * (uint32_t)sizeof(uint32_t);
+}
+
+/* ---- of keys alone, beneath another launch ----------------------------------------------------------------------------------- */
+
+/* Shared memory, behind the counters, or a tile of so few keys. */
+struct rounds_beneath {
+    struct rounds_job job;
+    struct rounds_desk desk;
+};
+template <typename KEY, int ROWS> static constexpr __host__ __device__ uint32_t rounds_beneath_nbytes() {
+    static_assert(ROUNDS_THREADS * ROWS * sizeof(KEY) <= counters_nbytes(ROUNDS_THREADS), "a tile has room");
+    return counters_nbytes(ROUNDS_THREADS) + (uint32_t)sizeof(struct rounds_beneath);
+}
+
+/* By a launch that has tried to split keys in vain, of ROUNDS_THREADS a CTA and ROWS rows at most: so a sort that is split has no launch
+ * behind it that does nothing. All threads of all CTAs call it. */
+template <typename KEY, int ROWS>
+static __device__ __forceinline__ void sort_beneath(const struct split_job &split, struct rounds_exchange *exchange,
+                                                    unsigned char *s_memory) {
+    struct rounds_beneath &s = *(struct rounds_beneath *)(s_memory + counters_nbytes(ROUNDS_THREADS));
+    __syncthreads(); /* nobody needs the shared memory any more */
+    if (threadIdx.x == 0) {
+        struct sort_job *sort = &s.job.sort;
+        sort->keys_in = split.in;
+        sort->keys_out = split.out;
+        sort->keys_tmp = split.tmp;
+        sort->values_in = sort->values_out = sort->values_tmp = NULL;
+        sort->n = split.n;
+        sort->flip = split.flip;
+        sort->float_mask = split.float_mask;
+        sort->npasses = sizeof(KEY);
+        for (uint32_t pass = 0; pass < sizeof(KEY); pass++) {
+            sort->shift[pass] = pass * SORT_DIGIT_BITS;
+            sort->mask[pass] = SORT_DIGITS - 1;
+        }
+        sort->in_place = split.in == split.out;
+        sort->drop_keys = false;
+        sort->rows = split.tile_items / ROUNDS_THREADS;
+        s.job.exchange = exchange;
+        s.job.looks = s.job.all_bits = true;
+        s.job.first_round = 0;
+    }
+    __syncthreads(); /* the job */
+    do_rounds<KEY, 0, ROUNDS_THREADS, ROWS>(s.job, s_memory, s.desk);
 }
 
 /* ---- the host's part --------------------------------------------------------------------------------------------------------- */
 
-static uint32_t counters_nbytes(uint32_t nthreads) { return nthreads / SORT_TEAM * TEAM_WORDS * (uint32_t)sizeof(uint32_t); }
+static struct rounds_exchange *rounds_exchange_of(const struct cuda_queue *queue) {
+    return (struct rounds_exchange *)((char *)queue->control + CUDA_CONTROL_ROUNDS);
+}
 
 static uint32_t rounds_digits(const struct sort_args *args) {
     return (args->hi_bit - args->lo_bit + SORT_DIGIT_BITS - 1) / SORT_DIGIT_BITS;
@@ -345,7 +404,7 @@ template <typename KEY>
 static cudaError_t launch_rounds(const struct sort_job *sort, const struct sort_args *args, const struct cuda_queue *queue, uint32_t word) {
     struct rounds_job job = {};
     job.sort = *sort;
-    job.exchange = (struct rounds_exchange *)((char *)queue->control + CUDA_CONTROL_ROUNDS);
+    job.exchange = rounds_exchange_of(queue);
     job.looks = args->hi_bit - args->lo_bit > 2 * SORT_DIGIT_BITS;
     job.all_bits = args->hi_bit - args->lo_bit == sizeof(KEY) * 8;
     job.ndigits = max_u32(rounds_digits(args), 1);

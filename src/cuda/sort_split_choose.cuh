@@ -125,9 +125,11 @@ static void set_cells(struct split_job *job, uint64_t n, uint32_t limit, bool cl
 template <typename KEY, typename ITEM> static bool choose_fused_cells(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
     typedef fused_shapes<ITEM> SHAPES;
     if (!may_fuse<KEY, ITEM>(queue, n)) return false;
-    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
+    const uint32_t largest = sizeof(ITEM) == sizeof(KEY) ? SHAPES::LARGEST::ITEMS : SHAPES::BIG::ITEMS;
+    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, largest};
     const uint32_t at_once = 2 * (uint32_t)queue->nsms, most[] = {at_once, at_once, FUSED_NUMBERS};
-    static_assert(FUSED_THREADS * VALUE_ROWS_NBYTES / sizeof(KEY) / 2 < SHAPES::BIG::ITEMS || sizeof(ITEM) > sizeof(KEY), "room to spare");
+    static_assert(FUSED_THREADS * VALUE_ROWS_NBYTES / sizeof(KEY) / 2 < SHAPES::LARGEST::ITEMS || sizeof(ITEM) > sizeof(KEY),
+                  "room to spare");
     for (int shape = 0; shape < 3; shape++) {
         set_cells(job, n, limits[shape], false);
         if (job->nnumbers > most[shape]) continue;

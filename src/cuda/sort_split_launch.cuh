@@ -180,25 +180,28 @@ static cudaError_t launch_fused_buckets(const struct split_job *job, const struc
 
 template <typename KEY, typename ITEM, int ROWS>
 static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
-    const uint32_t nctas = (split->n + split->tile_items - 1) / split->tile_items;
+    constexpr bool FEW = ROWS <= SAMPLED_MAX_ROWS;
+    const uint32_t ntiles = (split->n + split->tile_items - 1) / split->tile_items, nctas = min_u32(ntiles + 1, (uint32_t)queue->nsms);
     const uint32_t tile = (uint32_t)(split->tile_items * sizeof(ITEM));
     fused_totals *totals = &fused_control_of(queue)->totals;
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
     struct skewed_totals *more = (struct skewed_totals *)((char *)queue->control + CUDA_CONTROL_SKEWED);
+    struct rounds_exchange *exchange = stable ? NULL : rounds_exchange_of(queue);
     uint32_t shared = tile;
-    if (ROWS <= SAMPLED_MAX_ROWS)
-        shared = sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items);
-    else if (sizeof(ITEM) == sizeof(KEY))
+    if (FEW) shared = sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items);
+    if constexpr (FEW && sizeof(ITEM) == sizeof(KEY))
+        shared = max_u32(shared, rounds_beneath_nbytes<KEY, ROWS>());
+    else if (!FEW && sizeof(ITEM) == sizeof(KEY))
         shared = splitter_shape<KEY, ROWS>::shared_nbytes(split->tile_items, split->cell_keys > 0);
     if (split->cell_keys) {
-        const struct fused_cells_job job = {*split, of_cells, more, stable};
+        const struct fused_cells_job job = {*split, of_cells, more, exchange, stable};
         return launch_resident(queue, split_fused_cells<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, shared, job);
     }
-    const struct fused_job job = {*split, totals, more, stable};
+    const struct fused_job job = {*split, totals, more, exchange, stable};
     return launch_resident(queue, split_fused<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, shared, job);
 }
 
-/* Nothing need be cleared before. */
+/* Nothing need be cleared before. stable: of the passes queued behind, or NULL if there are none: then this launch sorts any keys. */
 template <typename KEY, typename ITEM>
 static cudaError_t launch_fused(struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
     typedef fused_shapes<ITEM> SHAPES;
@@ -217,6 +220,9 @@ static cudaError_t launch_fused(struct split_job *split, struct sort_header *sta
     if (error != cudaSuccess) return error;
     if (split->bucket_max == SHAPES::LITTLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::LITTLE>(split, queue);
     if (split->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::MIDDLE>(split, queue);
+    if constexpr (sizeof(ITEM) == sizeof(KEY) && SHAPES::LARGEST::ITEMS > SHAPES::BIG::ITEMS) {
+        if (split->bucket_max == SHAPES::LARGEST::ITEMS) return launch_fused_buckets<KEY, ITEM, typename SHAPES::LARGEST>(split, queue);
+    }
     return launch_fused_buckets<KEY, ITEM, typename SHAPES::BIG>(split, queue);
 }
 

@@ -23,11 +23,12 @@ template <> struct split_shapes<uint64_t> {
 template <typename ITEM> struct fused_shapes {
     typedef bucket_shape<ITEM, 512, 2, 11, 2> LITTLE;
     typedef bucket_shape<ITEM, 512, 9, 12, 2, 4> MIDDLE;
-    typedef bucket_shape<ITEM, 512, 18, 12, 2, 4> BIG;
+    typedef bucket_shape<ITEM, 512, 18, 12, 2, 4> BIG, LARGEST;
 };
 template <> struct fused_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 512, 2, 11, 2> LITTLE;
     typedef bucket_shape<uint64_t, 512, 9, 12, 2, 4> MIDDLE, BIG;
+    typedef bucket_shape<uint64_t, 512, 14, 12, 2, 4> LARGEST; /* of floats alone, whose buckets vary more in size */
 };
 
 /* The same of stable splits (sort_stable.cuh). */

@@ -51,6 +51,10 @@ static_assert(sizeof(fused_totals) <= CUDA_CONTROL_FUSED_NBYTES && sizeof(cell_t
                   sizeof(struct skewed_totals) <= CUDA_CONTROL_SKEWED_NBYTES,
               "the totals have a place in control memory");
 
+/* Is this the CTA that tells the kernels behind how it went? It has no tile, if there are fewer tiles than multiprocessors: so while it
+ * does so, nobody waits for a tile of its own. */
+static __device__ __forceinline__ bool announces() { return blockIdx.x == gridDim.x - 1; }
+
 /* Waits until the totals of all digits add up to n. Thread t owns digit t: *total is its total, of which these bits count; returns where it
  * starts. All threads call it. */
 static __device__ __forceinline__ uint32_t await_totals(uint32_t *total, const uint32_t *my_total, bool mine, uint32_t n,

@@ -2,6 +2,7 @@
 #include "sort_draws.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct rng rng = {7};
@@ -20,6 +21,17 @@ static uint64_t spread_number(uint64_t i, unsigned nbits) {
     i = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
     i = (i ^ i >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
     return (i ^ i >> 32) >> (64 - nbits);
+}
+
+/* Is number i of n drawn, or beside one that is, if one is drawn from each of so many parts as draw_sample() does (sort_fused_parts.cuh)? */
+static bool is_drawn(uint64_t i, uint64_t n, uint32_t nparts) {
+    const float part = (float)n / (float)nparts;
+    const int64_t near = (int64_t)((double)i / (double)part);
+    for (int64_t k = near - 1; k <= near + 1; k++) {
+        const float random = (float)((uint32_t)(k + 1) * 0x9e3779b9u >> 8) * 0x1p-24f;
+        if (k >= 0 && k < nparts && llabs((int64_t)(((float)k + random) * part) - (int64_t)i) <= 1) return true;
+    }
+    return false;
 }
 
 /* In [0, 1). */
@@ -139,6 +151,8 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     }
     case BLOCKS:
         return (i % 4096 << 20) + x % 1000;
+    case BURIED:
+        return is_drawn(i, n, 1024) || is_drawn(i, n, 2048) ? x : some;
     case LATE_ECHO:
         return spread_number(i % 2000 >= 1000 && i > n / 4 * 3 ? i - 1000 : i, nbits);
     case NESTS:

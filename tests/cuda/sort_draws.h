@@ -54,6 +54,7 @@ enum distribution {
     TUFTS,     /* in 1,500 ranges of 4,096, far from each other */
     RIVALS,    /* frequent values, of which two share a counter of a sample, and one has a neighbour */
     BLOCKS,    /* as TURNS */
+    BURIED,    /* one value, but for those that a sample of one launch is drawn from, and their neighbours: no split is for them */
     /* Of 64 bits. */
     NESTS, /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */
     CROWD  /* or one in 5,000 of the only one */

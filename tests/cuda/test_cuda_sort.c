@@ -109,6 +109,18 @@ static void test_samples(void) {
     }
 }
 
+/* Keys that no split is for, though they fit the multiprocessors: sorted by the launch that has found that, up to 2^20 of them. */
+static void test_buried(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_F32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64};
+    const uint64_t sizes[] = {20000, row + 1, 1 << 17, 4 * row, 4 * row + 1, (1 << 20) - 77, 1 << 20, (1 << 20) + 1};
+    for (unsigned i = 0; i < (quick() ? 18 : 6 * sizeof sizes / sizeof *sizes * 2); i++) {
+        struct sort_case c = {.form = KEYS, .type = types[i % 6], .n = sizes[i / 6 % 8], .key_nbytes = elem_size(types[i % 6])};
+        c.order.descending = i / 3 % 2;
+        c.keys_in_place = i / 48 == (i / 2 % 2);
+        test_case(c, BURIED);
+    }
+}
+
 /* Keys of one byte: up to how many they are ranked, one CTA's, and those of a cluster, by words and by more; and one more. Inputs
  * and outputs that are aligned to nothing, and all distributions in turn. */
 static void test_bytes(void) {
@@ -237,6 +249,7 @@ int main(void) {
         test_narrow_ranges();
         test_ranks();
         test_samples();
+        test_buried();
         test_gaps();
         test_rows();
         test_indexed();
