@@ -23,7 +23,8 @@ static uint64_t spread_number(uint64_t i, unsigned nbits) {
     return (i ^ i >> 32) >> (64 - nbits);
 }
 
-/* Is number i of n drawn, or beside one that is, if one is drawn from each of so many parts as draw_sample() does (sort_fused_parts.cuh)? */
+/* Is number i of n drawn, or beside one that is, if one is drawn from each of so many parts as draw_sample() does (sort_fused_parts.cuh)?
+ */
 static bool is_drawn(uint64_t i, uint64_t n, uint32_t nparts) {
     const float part = (float)n / (float)nparts;
     const int64_t near = (int64_t)((double)i / (double)part);
