@@ -265,7 +265,7 @@ template <typename KEY>
 static __device__ __forceinline__ void announce_by_value(const struct fused_cells_job &job, const struct value_plan<KEY> &value,
                                                          uint32_t start, uint32_t total, struct fused_cells_desk<KEY> &s) {
     const uint32_t t = threadIdx.x, bucket = value.bucket_keys ? (start + total / 2) / value.bucket_keys : t;
-    const uint32_t width = value.ndigits / VALUE_SPARSE;
+    const uint32_t width = max(value.ndigits / VALUE_SPARSE, 1u);
     struct split_header *header = job.split.header;
     struct value_buckets *plan = &header->cells.by_value;
     s.entries[t] = bucket;
@@ -357,7 +357,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     wait_for_predecessor();
     const struct split_job &split = job.split;
     const uint32_t t = threadIdx.x, warp = t / 32, rows = split.tile_items / FUSED_THREADS, first = blockIdx.x * split.tile_items;
-    const uint32_t count = first < split.n ? min(split.n - first, split.tile_items) : 0, start = warp * 32 * rows + t % 32;
+    const uint32_t count = min(split.n - first, split.tile_items), start = warp * 32 * rows + t % 32;
     constexpr bool VALUES = sizeof(ITEM) == sizeof(KEY) && ROWS * sizeof(KEY) <= VALUE_ROWS_NBYTES;
     KEY sampled = 0, spaced[SAMPLER_KEYS]; /* before the tile, which is on its way meanwhile */
     if constexpr (!VALUES) sampled = drawn_key<KEY>(split);

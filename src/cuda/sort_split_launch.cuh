@@ -181,7 +181,7 @@ static cudaError_t launch_fused_buckets(const struct split_job *job, const struc
 template <typename KEY, typename ITEM, int ROWS>
 static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
     constexpr bool FEW = ROWS <= SAMPLED_MAX_ROWS;
-    const uint32_t ntiles = (split->n + split->tile_items - 1) / split->tile_items, nctas = min_u32(ntiles + 1, (uint32_t)queue->nsms);
+    const uint32_t nctas = (split->n + split->tile_items - 1) / split->tile_items; /* each has keys: that is what all wait for */
     const uint32_t tile = (uint32_t)(split->tile_items * sizeof(ITEM));
     fused_totals *totals = &fused_control_of(queue)->totals;
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
