@@ -7,8 +7,9 @@
  *
  * The totals (sort_totals.cuh) say when they are complete, and where each CTA's keys go. All CTAs decide alike, from the same totals,
  * whether the buckets fit; if not, they leave out bits that all keys share (sort_fused_gaps.cuh), or, of keys alone, divide
- * those of their tiles by a sample (sort_fused_sample.cuh; if there are many, sort_fused_splitters.cuh); and if that fails too, they leave
- * the input where it is, and clear what the stable passes or rounds, queued behind, must find zeroed.
+ * those of their tiles by a sample (sort_fused_sample.cuh; if there are many, sort_fused_splitters.cuh); and if that fails too, they sort
+ * keys alone of a few rows by rounds at once (sort_rounds.cuh), or leave the input where it is, and clear what the stable passes or rounds,
+ * queued behind, must find zeroed.
  *
  * Cost: keys read once and written once; 6 us for 2^20 keys, where clearing, histogram and partition took 19.
  */

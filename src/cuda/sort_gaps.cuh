@@ -47,12 +47,12 @@ static __device__ __forceinline__ uint64_t or_of_warp(uint64_t value) {
     return (uint64_t)or_of_warp((uint32_t)(value >> 32)) << 32 | or_of_warp((uint32_t)value);
 }
 
-/* The same of a CTA. All threads call it; s_words may be used again after a barrier. */
-static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_t (&s_words)[32]) {
+/* The same of a CTA. All threads call it, or all of the first warps; s_words may be used again after a barrier. */
+static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_t (&s_words)[32], uint32_t nwarps = blockDim.x / 32) {
     const uint64_t of_warp = or_of_warp(value);
     if (threadIdx.x % 32 == 0) s_words[threadIdx.x / 32] = of_warp;
     __syncthreads(); /* all words */
-    return or_of_warp(threadIdx.x % 32 < blockDim.x / 32 ? s_words[threadIdx.x % 32] : 0);
+    return or_of_warp(threadIdx.x % 32 < nwarps ? s_words[threadIdx.x % 32] : 0);
 }
 
 /* The sum of all, for thread 0; s_words as above. */

@@ -56,17 +56,17 @@ struct rounds_desk {
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
 /* The bits in which any keys differ from the first. All threads of all CTAs call it. */
-template <typename KEY>
+template <int THREADS, typename KEY>
 static __device__ __forceinline__ uint64_t find_varying(const struct rounds_job &job, KEY first, struct rounds_desk &s) {
     const struct key_order<KEY> order(job.sort);
     KEY varying = 0;
     uint32_t nstrays = 0; /* there are none */
-    read_keys((const KEY *)job.sort.keys_in, job.sort.n, varying_bits<KEY>{order, first, {~UINT64_C(0), 0}, varying, nstrays});
-    const uint64_t of_cta = or_of_threads(varying, s.seen);
+    read_keys((const KEY *)job.sort.keys_in, job.sort.n, varying_bits<KEY>{order, first, {~UINT64_C(0), 0}, varying, nstrays}, THREADS);
+    const uint64_t of_cta = or_of_threads(varying, s.seen, THREADS / 32);
     if (threadIdx.x == 0) job.exchange->varying[blockIdx.x] = of_cta;
     arrive(job.exchange, 1);
     await_others(job.exchange, 1);
-    return or_of_threads(threadIdx.x < gridDim.x ? __ldcg(&job.exchange->varying[threadIdx.x]) : 0, s.seen);
+    return or_of_threads(threadIdx.x < gridDim.x ? __ldcg(&job.exchange->varying[threadIdx.x]) : 0, s.seen, THREADS / 32);
 }
 
 /* One thread calls it. There is a digit at least, since all must be moved. */
@@ -93,10 +93,10 @@ static __device__ void plan_rounds(const struct rounds_job &job, uint64_t varyin
 }
 
 /* From buffer to buffer, so that the last round ends in the output. */
-template <typename KEY>
+template <int THREADS, typename KEY>
 static __device__ __forceinline__ struct sort_tile<KEY> tile_of_round(const struct rounds_job &job, uint32_t round, uint32_t nrounds) {
     const struct sort_job &sort = job.sort;
-    const uint32_t tile_items = sort.rows * blockDim.x;
+    const uint32_t tile_items = sort.rows * THREADS;
     const bool to_out = (nrounds - round) % 2, last = round + 1 == nrounds;
     const void *values_in = round == 0 ? sort.values_in : to_out ? sort.values_tmp : sort.values_out;
     const void *keys_in = round == 0 ? sort.keys_in : to_out ? sort.keys_tmp : sort.keys_out;
@@ -113,10 +113,10 @@ static __device__ __forceinline__ struct sort_tile<KEY> tile_of_round(const stru
 }
 
 /* Values whose place the output takes are read, and from then on read where they are copied to, before the CTA's row can be seen. */
-template <typename KEY>
+template <int THREADS, typename KEY>
 static __device__ __forceinline__ void copy_values_aside(const struct sort_job &sort, struct sort_tile<KEY> *tile) {
     char *copy = (char *)sort.values_tmp + tile->first * sort.value_nbytes;
-    for (uint32_t i = threadIdx.x; i < tile->count; i += blockDim.x) {
+    for (uint32_t i = threadIdx.x; i < tile->count; i += THREADS) {
         const uint32_t at = i * sort.value_nbytes;
         copy_value(copy + at, tile->values_src + at, sort.value_nbytes, sort.value_unit);
     }
@@ -127,6 +127,7 @@ static __device__ __forceinline__ void copy_values_aside(const struct sort_job &
 
 /* Turns the teams' counts into the places in the tile where each team's keys of each digit start, and leaves the CTA's row. Returns where
  * digit threadIdx.x % 256 starts. All threads call it: thread d of each part of the CTA for digit d in the part's teams. */
+template <int THREADS>
 static __device__ __forceinline__ uint32_t place_teams(uint32_t *row, uint32_t mask, bool fenced, uint32_t *counters,
                                                        struct rounds_desk &s) {
     const uint32_t digit = threadIdx.x % SORT_DIGITS, part = threadIdx.x / SORT_DIGITS;
@@ -140,7 +141,7 @@ static __device__ __forceinline__ uint32_t place_teams(uint32_t *row, uint32_t m
     s.part[part][digit] = sum;
     __syncthreads(); /* the sums of all parts */
     uint32_t here = 0, place = 0;
-    for (uint32_t p = 0; p < blockDim.x / SORT_DIGITS; p++) {
+    for (uint32_t p = 0; p < THREADS / SORT_DIGITS; p++) {
         const uint32_t count = s.part[p][digit];
         here += count;
         place += p < part ? count : 0;
@@ -158,24 +159,26 @@ static __device__ __forceinline__ uint32_t place_teams(uint32_t *row, uint32_t m
 }
 
 /* Waits for the rows of this CTA's group, and for the sums of all groups. All threads call it. */
+template <int THREADS>
 static __device__ __forceinline__ void add_groups(struct rounds_rows *rows, uint32_t ndigits, bool fenced, struct rounds_desk &s) {
     const uint32_t group = blockIdx.x / ROUNDS_GROUP, first = group * ROUNDS_GROUP, ngroups = (gridDim.x - 1) / ROUNDS_GROUP + 1;
     const uint32_t nmembers = min(gridDim.x - first, (uint32_t)ROUNDS_GROUP);
-    add_rows(rows->of_cta + first, nmembers, blockIdx.x - first, ndigits, s.of_group, s.base);
+    add_rows(rows->of_cta + first, nmembers, blockIdx.x - first, ndigits, s.of_group, s.base, THREADS);
     if (fenced) __threadfence(); /* what the group has read is read before others know */
     __syncthreads();             /* the group's sums */
     if (blockIdx.x == first + nmembers - 1 && threadIdx.x < SORT_DIGITS) store_row(rows->of_group[group], ndigits, s.of_group[threadIdx.x]);
-    add_rows(rows->of_group, ngroups, group, ndigits, s.total, s.base);
+    add_rows(rows->of_group, ngroups, group, ndigits, s.total, s.base, THREADS);
 }
 
 /* Waits for all rows; then s.base says where the keys of each digit go. All threads call it. */
+template <int THREADS>
 static __device__ __forceinline__ void find_bases(struct rounds_rows *rows, uint32_t ndigits, bool fenced, uint32_t digit_start,
                                                   struct rounds_desk &s) {
     const bool has_digit = threadIdx.x < SORT_DIGITS;
     if (gridDim.x * ndigits <= ROUNDS_DIRECT)
-        add_rows(rows->of_cta, gridDim.x, blockIdx.x, ndigits, s.total, s.base);
+        add_rows(rows->of_cta, gridDim.x, blockIdx.x, ndigits, s.total, s.base, THREADS);
     else
-        add_groups(rows, ndigits, fenced, s);
+        add_groups<THREADS>(rows, ndigits, fenced, s);
     if (fenced) __threadfence(); /* what all have read is read before it is written */
     __syncthreads();             /* the sums */
     const uint32_t total = has_digit ? s.total[threadIdx.x] : 0, start = scan_threads(total, s.sums);
@@ -205,7 +208,7 @@ static __device__ __forceinline__ void do_round(const struct rounds_job &job, ui
     typedef typename value_word<VALUE_NBYTES>::type WORD;
     constexpr bool ONE = one_round(THREADS, ROWS); /* whatever is known from the job need not be kept */
     const uint32_t rows = job.sort.rows, start = first_of_thread(rows), nrounds = ONE ? job.ndigits : s.gaps.ndigits;
-    struct sort_tile<KEY> tile = tile_of_round<KEY>(job, round, nrounds);
+    struct sort_tile<KEY> tile = tile_of_round<THREADS, KEY>(job, round, nrounds);
     const struct team_items<false> items = items_of_team<false>(rows, tile.count);
     KEY images[ROWS] = {};
 #pragma unroll
@@ -226,7 +229,7 @@ static __device__ __forceinline__ void do_round(const struct rounds_job &job, ui
     }
     if constexpr (VALUE_NBYTES > 0) {
         const bool in_place = round == 0 && job.sort.values_in && tile.values_dst == job.sort.values_in;
-        if (in_place && (job.sort.by_place || !EARLY)) copy_values_aside(job.sort, &tile);
+        if (in_place && (job.sort.by_place || !EARLY)) copy_values_aside<THREADS>(job.sort, &tile);
     }
     const uint32_t shift = ONE ? job.sort.shift[round] : s.gaps.shift[round], mask = ONE ? job.sort.mask[round] : s.gaps.mask[round];
     const uint32_t set = (s.turn + round - job.first_round) % 2;
@@ -238,7 +241,7 @@ static __device__ __forceinline__ void do_round(const struct rounds_job &job, ui
     __syncthreads(); /* all counts */
     const bool fenced = job.sort.in_place && round == 0;
     struct rounds_rows *set_rows = &job.exchange->rows[set];
-    const uint32_t digit_start = place_teams(set_rows->of_cta[blockIdx.x], mask, fenced, counters, s);
+    const uint32_t digit_start = place_teams<THREADS>(set_rows->of_cta[blockIdx.x], mask, fenced, counters, s);
     __syncthreads(); /* the teams' starts */
     rank_in_tile(ranks, images, team_counters, shift, mask);
     __syncthreads(); /* nobody needs the counters any more */
@@ -259,8 +262,8 @@ static __device__ __forceinline__ void do_round(const struct rounds_job &job, ui
     } else if constexpr (VALUE_NBYTES > 0) {
         scatter_words(s_words, ranks, tile, items, start);
     }
-    find_bases(set_rows, mask + 1, fenced, digit_start, s); /* its barriers: the tile is in order, too */
-    clear_rows(&job.exchange->rows[1 - set]);               /* nobody reads them: all have left a row of this round */
+    find_bases<THREADS>(set_rows, mask + 1, fenced, digit_start, s); /* its barriers: the tile is in order, too */
+    clear_rows(&job.exchange->rows[1 - set], THREADS);               /* nobody reads them: all have left a row of this round */
     undo_order(order, [&](const auto &undo) {
 #pragma unroll 4
         for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {
@@ -282,7 +285,7 @@ static __device__ __forceinline__ void do_rounds(const struct rounds_job &job, u
     if (threadIdx.x == 0) s.turn = exchange->turn;
     clear_desk((uint32_t *)s_memory, s);
     const KEY first = key_order<KEY>(job.sort).image(*(const KEY *)job.sort.keys_in);
-    const uint64_t varying = job.looks ? find_varying<KEY>(job, first, s) : ~UINT64_C(0);
+    const uint64_t varying = job.looks ? find_varying<THREADS>(job, first, s) : ~UINT64_C(0);
     if (threadIdx.x == 0) plan_rounds(job, varying, first, s);
     __syncthreads(); /* the plan, the turn, and zeroes */
     for (uint32_t round = job.first_round;; round++) {
@@ -312,22 +315,25 @@ static constexpr __host__ __device__ uint32_t counters_nbytes(uint32_t nthreads)
 
 /* ---- of keys alone, beneath another launch ----------------------------------------------------------------------------------- */
 
-/* Shared memory, behind the counters, or a tile of so few keys. */
+/* Shared memory, behind a tile, or the counters. */
 struct rounds_beneath {
     struct rounds_job job;
     struct rounds_desk desk;
 };
-template <typename KEY, int ROWS> static constexpr __host__ __device__ uint32_t rounds_beneath_nbytes() {
-    static_assert(ROUNDS_THREADS * ROWS * sizeof(KEY) <= counters_nbytes(ROUNDS_THREADS), "a tile has room");
-    return counters_nbytes(ROUNDS_THREADS) + (uint32_t)sizeof(struct rounds_beneath);
+template <typename KEY> static constexpr __host__ __device__ uint32_t beneath_tile_nbytes() {
+    constexpr uint32_t TILE = ROUNDS_SMALL * ROUNDS_SMALL_ROWS * sizeof(KEY), COUNTERS = counters_nbytes(ROUNDS_SMALL);
+    return TILE > COUNTERS ? TILE : COUNTERS;
+}
+template <typename KEY> static constexpr __host__ __device__ uint32_t rounds_beneath_nbytes() {
+    return beneath_tile_nbytes<KEY>() + (uint32_t)sizeof(struct rounds_beneath);
 }
 
-/* By a launch that has tried to split keys in vain, of ROUNDS_THREADS a CTA and ROWS rows at most: so a sort that is split has no launch
- * behind it that does nothing. All threads of all CTAs call it. */
-template <typename KEY, int ROWS>
+/* By a launch that has tried to split keys in vain, as many a CTA as the smaller ones of rounds have: so a sort that is split has no launch
+ * behind it that does nothing. All threads of all CTAs call it, and end with it, those that have nothing to do at once. */
+template <typename KEY>
 static __device__ __forceinline__ void sort_beneath(const struct split_job &split, struct rounds_exchange *exchange,
                                                     unsigned char *s_memory) {
-    struct rounds_beneath &s = *(struct rounds_beneath *)(s_memory + counters_nbytes(ROUNDS_THREADS));
+    struct rounds_beneath &s = *(struct rounds_beneath *)(s_memory + beneath_tile_nbytes<KEY>());
     __syncthreads(); /* nobody needs the shared memory any more */
     if (threadIdx.x == 0) {
         struct sort_job *sort = &s.job.sort;
@@ -345,13 +351,13 @@ static __device__ __forceinline__ void sort_beneath(const struct split_job &spli
         }
         sort->in_place = split.in == split.out;
         sort->drop_keys = false;
-        sort->rows = split.tile_items / ROUNDS_THREADS;
+        sort->rows = split.tile_items / ROUNDS_SMALL;
         s.job.exchange = exchange;
         s.job.looks = s.job.all_bits = true;
         s.job.first_round = 0;
     }
     __syncthreads(); /* the job */
-    do_rounds<KEY, 0, ROUNDS_THREADS, ROWS>(s.job, s_memory, s.desk);
+    if (threadIdx.x < ROUNDS_SMALL) do_rounds<KEY, 0, ROUNDS_SMALL, ROUNDS_SMALL_ROWS>(s.job, s_memory, s.desk);
 }
 
 /* ---- the host's part --------------------------------------------------------------------------------------------------------- */
@@ -371,7 +377,7 @@ static bool is_by_few_rounds(const struct sort_args *args, size_t key_nbytes) {
 
 /* Do all keys fit the smaller CTAs, one a multiprocessor? */
 static bool fits_small_rounds(const struct cuda_queue *queue, uint64_t n) {
-    return n <= (uint64_t)queue->nsms * (ROUNDS_THREADS / 2) * ROUNDS_SMALL_ROWS;
+    return n <= (uint64_t)queue->nsms * ROUNDS_SMALL * ROUNDS_SMALL_ROWS;
 }
 
 /* Do they fit, if they fit the larger ones only by few digits? */
@@ -392,7 +398,7 @@ static cudaError_t launch_rounds_shape(struct rounds_job *job, const struct cuda
 }
 
 template <typename KEY, int WORD> static cudaError_t launch_rounds_of(struct rounds_job *job, const struct cuda_queue *queue) {
-    if (fits_small_rounds(queue, job->sort.n)) return launch_rounds_shape<KEY, WORD, ROUNDS_THREADS / 2, ROUNDS_SMALL_ROWS>(job, queue);
+    if (fits_small_rounds(queue, job->sort.n)) return launch_rounds_shape<KEY, WORD, ROUNDS_SMALL, ROUNDS_SMALL_ROWS>(job, queue);
     cudaError_t error = cudaSuccess;
     for (job->first_round = 0; job->first_round < job->ndigits && error == cudaSuccess; job->first_round++)
         error = launch_rounds_shape<KEY, WORD, ROUNDS_THREADS, rounds_most_rows(sizeof(KEY))>(job, queue);

@@ -154,8 +154,8 @@ template <typename KEY> static cudaError_t launch_value_slots(struct split_job *
     if (error == cudaSuccess && job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_COARSE>(job, queue);
     if (error == cudaSuccess && job->slots.coarse_bits) error = launch_value_step<KEY, SLOTS_FINE>(job, queue);
     if (error != cudaSuccess) return error;
-    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_value_buckets<KEY, typename SHAPES::MIDDLE>(job, queue);
-    return launch_value_buckets<KEY, typename SHAPES::BIG>(job, queue);
+    if (job->bucket_max == SHAPES::MIDDLE::ITEMS) return launch_value_buckets<KEY, typename SHAPES::MIDDLE_BY_VALUE>(job, queue);
+    return launch_value_buckets<KEY, typename SHAPES::BIG_BY_VALUE>(job, queue);
 }
 
 /* ---- histogram and partition in one ------------------------------------------------------------------------------------------ */

@@ -125,11 +125,12 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
 /* Of more 32-bit keys with values that fit the multiprocessors, rounds (sort_rounds.cuh) are quicker than buckets by the bits that vary. */
 #define GAPS_ROUNDS_MIN (1u << 19)
 
-/* By rounds (sort_rounds.cuh): threads of a CTA, one a multiprocessor, half of them for few keys; keys a thread, at most; and digits, at
+/* By rounds (sort_rounds.cuh): threads of a CTA, one a multiprocessor, fewer for few keys; keys a thread, at most; and digits, at
  * most, where nothing else is tried. Of 32-bit keys fewer, and argsorts, are quicker split. */
 #define ROUNDS_THREADS    1024
-#define ROUNDS_SMALL_ROWS 16 /* of half the threads */
-#define ROUNDS_LOOP_ROWS  8  /* of all of them, if all rounds are one launch */
+#define ROUNDS_SMALL      512 /* threads */
+#define ROUNDS_SMALL_ROWS 16
+#define ROUNDS_LOOP_ROWS  8 /* of all of them, if all rounds are one launch */
 static constexpr int rounds_most_rows(size_t key_nbytes) { return key_nbytes == 8 ? 16 : 32; }
 static constexpr uint32_t rounds_most_digits(size_t key_nbytes, uint64_t n, bool argsort) {
     return key_nbytes == 4 && (argsort || n <= 1 << 19) ? 1 : 2;
