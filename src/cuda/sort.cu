@@ -30,7 +30,8 @@
  *     4. ranking          of some thousand: each key's place by itself, sort_ranks.cuh
  *
  * What is decided on the host depends on sizes and alignment only (sort_plan.cuh); what depends on the keys is decided by the first kernel:
- * onesweep is queued with every split, for keys that the split is not for. Nothing waits for the device. This file launches the steps of
+ * onesweep, or rounds, are queued with every split, for keys that the split is not for; of keys alone that fit a few rows of a thread the
+ * launch that splits them goes on by rounds itself. Nothing waits for the device. This file launches the steps of
  * the plan, one after the other.
  *
  * Values of up to 8 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
@@ -49,7 +50,7 @@ uint64_t cuda_sort_scratch(const struct cuda_queue *queue, uint64_t n, size_t ke
     return key_nbytes == 2 && value_nbytes == 0 && !argsort ? max_u64(total, layout_shorts(queue, n).total) : total;
 }
 
-/* Of the kernel whose CTAs have most threads: what is true of it is true of all. */
+/* Of the kernel whose CTAs have most threads, and as much shared memory as any. */
 int cuda_largest_cluster(void) { return largest_cluster((const void *)sort_few_bytes<uint4, BYTE_COPIES>, BYTES_THREADS); }
 
 /* ---- onesweep ---------------------------------------------------------------------------------------------------------------- */

@@ -9,8 +9,9 @@
  *     key       - NaN  beyond | range of a sample, and a little more | beyond  + NaN        order kept
  *     digit        0     0    | 1  2  3  4  5  6 ...        n - 2    | n - 1   n - 1        equally wide in value
  *
- * A bucket is some neighbouring digits, whose keys are put in bins in the same way, only finer. So it does not matter how many octaves they
- * are from: those next to zero are from all. The first digit and the last one are buckets of their own, which go by their bits.
+ * A bucket is a digit, or some neighbouring ones, whose keys are put in bins in the same way, only finer. So it does not matter how many
+ * octaves they are from: those next to zero are from all. The first digit and the last one are buckets of their own, which go by their
+ * bits.
  *
  * Cost: six operations a key, where the top bits take two.  Source: Dobosiewicz, Sorting by distributive partitioning, 1978. */
 #ifndef UPSWEEP_CUDA_SORT_BY_VALUE_CUH
