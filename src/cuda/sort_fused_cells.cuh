@@ -99,18 +99,14 @@ static __device__ __forceinline__ uint32_t bring_into_runs(uint32_t *total, cons
     const uint32_t here = s.places[t], before = here ? atomicAdd(my_total, here) : 0, place = scan_threads(here, s.plan.sums);
     s.places[t] = place;
     __syncthreads(); /* all places */
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (row >= (int)tile.rows) break;
-        if (!tile.items.has(row)) continue;
-        uint32_t to;
-        if constexpr (KEPT)
-            to = s.places[ranked[row] >> 16] + (ranked[row] & 0xffff);
-        else
-            to = s.places[digits.of(tile.images[row])] + ranks.get(row);
-        s_tile[to] = make_item<ITEM>(tile.images[row], tile.first + tile.start + row * 32, split.bits.index_shift);
-        if constexpr (KEPT) s_digits[to] = (uint16_t)(ranked[row] >> 16);
-    }
+    const auto put = [&](int row, uint32_t place) {
+        s_tile[place] = make_item<ITEM>(tile.images[row], tile.first + tile.start + row * 32, split.bits.index_shift);
+        if constexpr (KEPT) s_digits[place] = (uint16_t)(ranked[row] >> 16);
+    };
+    if constexpr (KEPT)
+        tile.items.for_each<ROWS, ROWS_TOGETHER>([&](int row) { return s.places[ranked[row] >> 16] + (ranked[row] & 0xffff); }, put);
+    else
+        tile.items.for_each<ROWS, ROWS_TOGETHER>([&](int row) { return s.places[digits.of(tile.images[row])] + ranks.get(row); }, put);
     const uint32_t start = await_totals(total, my_total, t < ndigits, split.n, s.sums);
     s.base[t] = start + before - place;
     return start;

@@ -121,12 +121,11 @@ static void set_cells(struct split_job *job, uint64_t n, uint32_t limit, bool cl
     job->cell_keys = mean;
 }
 
-/* The same for the way with fewer launches. */
+/* The same for the way with fewer launches, and of few keys alone by value. */
 template <typename KEY, typename ITEM> static bool choose_fused_cells(struct split_job *job, const struct cuda_queue *queue, uint64_t n) {
     typedef fused_shapes<ITEM> SHAPES;
     if (!may_fuse<KEY, ITEM>(queue, n)) return false;
-    const uint32_t largest = sizeof(ITEM) == sizeof(KEY) ? SHAPES::LARGEST::ITEMS : SHAPES::BIG::ITEMS;
-    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, largest};
+    const uint32_t limits[] = {SHAPES::LITTLE::ITEMS, SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t at_once = 2 * (uint32_t)queue->nsms, most[] = {at_once, at_once, FUSED_NUMBERS};
     static_assert(FUSED_THREADS * VALUE_ROWS_NBYTES / sizeof(KEY) / 2 < SHAPES::LARGEST::ITEMS || sizeof(ITEM) > sizeof(KEY),
                   "room to spare");
@@ -136,6 +135,7 @@ template <typename KEY, typename ITEM> static bool choose_fused_cells(struct spl
         if (sizeof(ITEM) > sizeof(KEY) || fused_rows(queue, n) * sizeof(KEY) > VALUE_ROWS_NBYTES) return true;
         job->value_keys = (uint32_t)n / at_once + 1;
         job->nnumbers = max_u32(job->nnumbers, at_once + VALUE_SPARSE + 2);
+        if (shape == 2) job->bucket_max = SHAPES::LARGEST::ITEMS; /* cells stay as small as they are */
         return true;
     }
     return false;
