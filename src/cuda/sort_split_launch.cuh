@@ -190,7 +190,7 @@ static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_
     uint32_t shared = tile;
     if (FEW) shared = sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items);
     if constexpr (FEW && sizeof(ITEM) == sizeof(KEY))
-        shared = max_u32(shared, rounds_beneath_nbytes<KEY, ROWS>());
+        shared = max_u32(shared, rounds_beneath_nbytes<KEY>());
     else if (!FEW && sizeof(ITEM) == sizeof(KEY))
         shared = splitter_shape<KEY, ROWS>::shared_nbytes(split->tile_items, split->cell_keys > 0);
     if (split->cell_keys) {

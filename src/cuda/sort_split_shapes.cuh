@@ -9,13 +9,15 @@
  * a thousand threads busy on a multiprocessor: the step is a chain of short phases, each as long as its latencies. */
 template <typename ITEM> struct split_shapes {
     typedef bucket_shape<ITEM, 256, 18, 11, 4, 3> LITTLE;
-    typedef bucket_shape<ITEM, 512, 18, 12, 3, 3> MIDDLE;
-    typedef bucket_shape<ITEM, 512, 35, 13, 2, 7> BIG;
+    typedef bucket_shape<ITEM, 512, 18, 12, 3, 2> MIDDLE;
+    typedef bucket_shape<ITEM, 512, 35, 13, 2, 3> BIG;
+    typedef bucket_shape<ITEM, 512, 18, 12, 3, 3> MIDDLE_BY_VALUE;
+    typedef bucket_shape<ITEM, 512, 35, 13, 2, 7> BIG_BY_VALUE;
 };
 template <> struct split_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 256, 18, 11, 3, 3> LITTLE;
-    typedef bucket_shape<uint64_t, 512, 18, 12, 2, 5> MIDDLE;
-    typedef bucket_shape<uint64_t, 1024, 18, 13, 1, 3> BIG;
+    typedef bucket_shape<uint64_t, 512, 18, 12, 2, 5> MIDDLE, MIDDLE_BY_VALUE;
+    typedef bucket_shape<uint64_t, 1024, 18, 13, 1, 3> BIG, BIG_BY_VALUE;
 };
 
 /* The same where histogram and partition are one launch: few and large buckets rather than many, and of 512 threads, two CTAs a
