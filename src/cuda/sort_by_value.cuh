@@ -98,9 +98,9 @@ template <typename IMAGE> struct value_range {
         to = high + beyond;
         inverse = about_inverse(to - from);
     }
-    /* The part of the range that a sampled key is in. */
+    /* The part of the range that a sampled key is in; of NaN, the first. */
     __device__ __forceinline__ uint32_t part_of(IMAGE image) const {
-        return min((uint32_t)((value_of(image) - from) * inverse * VALUE_COARSE), VALUE_COARSE - 1u); /* of what is not a number, 0 */
+        return min((uint32_t)((value_of(image) - from) * inverse * VALUE_COARSE), VALUE_COARSE - 1u);
     }
     __device__ __forceinline__ struct value_digits<IMAGE> digits(uint32_t ndigits) const {
         typedef whole_bits<IMAGE> whole;
@@ -152,12 +152,22 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
     }
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all keys are in registers, so that the bucket may be overwritten */
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (!rows.has(row)) continue;
+    const auto count = [&](int row) {
         const uint32_t bin = bins.of(images[row], SHAPE::BINS);
         bin_of.set(row, bin);
         atomicAdd(&s_bins[bin], 1);
+    };
+    constexpr int COUNTED = ROWS > 18 ? 1 : TOGETHER; /* of more there are no registers for that */
+#pragma unroll
+    for (int group = 0; group < ROWS; group += COUNTED) {
+        if (COUNTED > 1 && group + COUNTED <= ROWS && (group + COUNTED) * THREADS <= (int)n) {
+#pragma unroll
+            for (int row = group; row < group + COUNTED; row++) count(row);
+        } else {
+#pragma unroll
+            for (int row = group; row < group + COUNTED && row < ROWS; row++)
+                if (rows.has(row)) count(row);
+        }
     }
     __syncthreads(); /* all counts */
 

@@ -81,9 +81,10 @@ template <typename KEY, int ROWS>
 static __device__ __noinline__ void split_or_sort(const struct split_job &split, struct skewed_totals *more,
                                                   struct rounds_exchange *exchange, struct sort_header *stable, uint32_t count,
                                                   unsigned char *s_memory) {
+    static_assert(ROWS * FUSED_THREADS <= ROUNDS_SMALL * ROUNDS_SMALL_ROWS, "a tile is one of rounds, too");
     if (split_by_sample<KEY, ROWS>(split, more, count, s_memory)) return;
     if (exchange)
-        sort_beneath<KEY, ROWS>(split, exchange, s_memory);
+        sort_beneath<KEY>(split, exchange, s_memory);
     else
         clear_stable(stable);
 }
@@ -149,7 +150,9 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused(const __grid_con
     order.make_heads(heads, images, first + start);
     __syncthreads(); /* zeroes before counts; and whoever adds to the totals has read the turn */
     struct packed_ranks<ROWS> ranks = {};
-    count_warp<true, true>(ranks, heads, items, s.places, bit_digits{shift, ndigits - 1});
+    const struct bit_digits digits = {shift, ndigits - 1};
+    constexpr bool TOGETHER = sizeof(ITEM) == sizeof(KEY); /* of items with an index it is no quicker, and of few slower */
+    count_warp<true, true, TOGETHER>(ranks, heads, items, s.places, digits);
     __syncthreads(); /* all counts */
 
     uint32_t *my_total = job.totals->of(s.turn, digit % FUSED_DIGITS);
@@ -158,13 +161,9 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused(const __grid_con
     if (digit < ndigits) s.places[digit] = place;
     __syncthreads(); /* all places */
     ITEM *s_tile = (ITEM *)s_memory;
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (row >= (int)rows) break;
-        if (!items.has(row)) continue;
-        const uint32_t to = s.places[digit_of(heads[row], shift, ndigits - 1)] + ranks.get(row);
-        s_tile[to] = order.item_of(heads[row], images[row], first + start + row * 32);
-    }
+    items.for_each<ROWS, TOGETHER ? ROWS_TOGETHER : 1>(
+        [&](int row) { return s.places[digits.of(heads[row])] + ranks.get(row); },
+        [&](int row, uint32_t place) { s_tile[place] = order.item_of(heads[row], images[row], first + start + row * 32); });
 
     uint32_t total;
     const uint32_t bucket_start = await_totals(&total, my_total, digit < ndigits, split.n, s.sums);

@@ -1,9 +1,9 @@
 /* sort_fused_cells.cuh: sort_fused.cuh for floats: by their values, if a sample says that these are spread about evenly
  * (sort_by_value.cuh):
  *
- *     each CTA       looks at a sample, the same in all, while its tile is on its way; counts the tile by digit, adds its counts to the
- * totals, brings the tile into runs in shared memory waits          until the totals add up to n, and copies its runs to the digits'
- * places; a digit or some neighbours are a bucket
+ *     each CTA       looks at a sample, the same in all, while its tile is on its way
+ *                    counts the tile by digit, adds its counts to the totals, brings the tile into runs in shared memory
+ *     waits          until the totals add up to n, and copies its runs to the digits' places; a digit or some neighbours are a bucket
  *
  * or else, unless keys crowd in what must be one bucket, by cells, histogram and partition in one launch:
  *
@@ -163,7 +163,7 @@ template <typename KEY> static __device__ __forceinline__ void get_spaced_keys(K
         KEY keys[SAMPLER_KEYS];
     } sector;
     const uint64_t place = threadIdx.x % 32 * (SAMPLERS / 32) + threadIdx.x / 32; /* those of a warp are from all over the input */
-    const KEY *near = (const KEY *)split.in + place * (split.n - 2 * SAMPLER_KEYS) / (SAMPLERS - 1);
+    const KEY *near = (const KEY *)split.in + place * split.n / SAMPLERS;
     const uint4 *from = (const uint4 *)(((uintptr_t)near + sizeof sector - 1) / sizeof sector * sizeof sector);
 #pragma unroll
     for (uint32_t i = 0; i < sizeof sector / sizeof(uint4); i++) sector.vectors[i] = from[i];

@@ -13,6 +13,8 @@
 
 #include "sort_item.cuh"
 
+#define ROWS_TOGETHER 4 /* rows, together, of tiles that may have fewer than there is code for */
+
 /* FIRST: of the input. */
 template <typename ITEM, bool FIRST> struct partition_shape {
     static constexpr int ROWS = sizeof(ITEM) == 8 ? SPLIT_ROWS_WIDE : FIRST ? SPLIT_ROWS_FIRST : SPLIT_ROWS_NARROW;
@@ -58,7 +60,8 @@ static __device__ __forceinline__ void count_favoured(struct packed_ranks<ROWS> 
 }
 
 /* Counts the digits of a warp's keys; a key's rank is how many of its digit were counted before it. SKEWED: made for frequent digits; FEW:
- * for tiles that may have fewer rows; TOGETHER: all rows are under way at once, those that are not there, too, and add nothing. */
+ * for tiles that may have fewer rows; TOGETHER: some rows are under way at once, or, unless FEW, all, those that are not there, too, and
+ * add nothing. */
 template <bool SKEWED, bool FEW, bool TOGETHER = false, int ROWS, typename KEY, typename ITEMS, typename DIGITS>
 static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ranks, const KEY (&images)[ROWS], const ITEMS &items,
                                                   uint32_t *s_counts, const DIGITS &digits) {
@@ -69,13 +72,17 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
         return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
     }
     if (SKEWED && nlanes > SORT_CROWD) return count_favoured(ranks, images, items, s_counts, digits, digit);
+    const auto count = [&](int row) { return atomicAdd(&s_counts[digits.of(images[row])], 1); };
+    if constexpr (FEW) {
+        items.template for_each<ROWS, TOGETHER ? ROWS_TOGETHER : 1>(count, [&](int row, uint32_t rank) { ranks.set(row, rank); });
+    } else {
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (FEW && row * 32 >= (int)items.n) break;
-        if (TOGETHER)
-            ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], items.has(row) ? 1 : 0));
-        else if (items.has(row))
-            ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
+        for (int row = 0; row < ROWS; row++) {
+            if (TOGETHER)
+                ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], items.has(row) ? 1 : 0));
+            else if (items.has(row))
+                ranks.set(row, count(row));
+        }
     }
 }
 
@@ -88,10 +95,14 @@ static __device__ __forceinline__ void count_warp(struct packed_ranks<ROWS> &ran
         const uint32_t before = threadIdx.x % 32 == 0 ? atomicAdd(&s_counts[first], items.n) : 0;
         return rank_uniform_warp(ranks, __shfl_sync(~0u, before, 0));
     }
+    const auto count = [&](int row) { return atomicAdd(&s_counts[digits.of(images[row])], 1); };
+    if constexpr (FEW) {
+        items.for_each<ROWS, ROWS_TOGETHER>(count, [&](int row, uint32_t rank) { ranks.set(row, rank); });
+    } else {
 #pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (FEW && row * 32 >= (int)items.n) break;
-        if (items.has(row)) ranks.set(row, atomicAdd(&s_counts[digits.of(images[row])], 1));
+        for (int row = 0; row < ROWS; row++) {
+            if (items.has(row)) ranks.set(row, count(row));
+        }
     }
 }
 
@@ -107,12 +118,17 @@ static __device__ __forceinline__ void count_ranked(uint32_t (&ranked)[ROWS], co
         for (int row = 0; row < ROWS; row++) ranked[row] = first << 16 | (before + row * 32);
         return;
     }
-#pragma unroll
-    for (int row = 0; row < ROWS; row++) {
-        if (FEW && row * 32 >= (int)items.n) break;
-        if (!items.has(row)) continue;
+    const auto rank = [&](int row) {
         const uint32_t other = digits.of(images[row]);
-        ranked[row] = other << 16 | atomicAdd(&s_counts[other], 1);
+        return other << 16 | atomicAdd(&s_counts[other], 1);
+    };
+    if constexpr (FEW) {
+        items.for_each<ROWS, ROWS_TOGETHER>(rank, [&](int row, uint32_t both) { ranked[row] = both; });
+    } else {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+            if (items.has(row)) ranked[row] = rank(row);
+        }
     }
 }
 

@@ -43,6 +43,28 @@ struct warp_items {
     uint32_t n;
     int32_t left; /* from this lane's first on, so that no row's number need be added, and kept */
     __device__ __forceinline__ bool has(int32_t row) const { return row * 32 < left; }
+
+    /* act(row, ask(row)) for each of ROWS rows that there is. Where TOGETHER rows are there for the whole warp, what they ask is under way
+     * together: nothing need be asked for each row, and behind a branch it would wait for the answer to the one before. */
+    template <int ROWS, int TOGETHER, typename ASK, typename ACT>
+    __device__ __forceinline__ void for_each(const ASK &ask, const ACT &act) const {
+#pragma unroll
+        for (int first = 0; first < ROWS; first += TOGETHER) {
+            if (TOGETHER > 1 && first + TOGETHER <= ROWS && (first + TOGETHER) * 32 <= (int32_t)n) {
+                uint32_t answer[TOGETHER];
+#pragma unroll
+                for (int i = 0; i < TOGETHER; i++) answer[i] = ask(first + i);
+#pragma unroll
+                for (int i = 0; i < TOGETHER; i++) act(first + i, answer[i]);
+                continue;
+            }
+#pragma unroll
+            for (int row = first; row < first + TOGETHER && row < ROWS; row++) {
+                if (row * 32 >= (int32_t)n) return; /* of few keys, rows that no tile has would take most of the time */
+                if (has(row)) act(row, ask(row));
+            }
+        }
+    }
 };
 
 /* The warp with this number, of a tile with `count` items of which every warp takes `rows` rows: its items. */
