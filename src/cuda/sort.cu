@@ -31,8 +31,8 @@
  *
  * What is decided on the host depends on sizes and alignment only (sort_plan.cuh); what depends on the keys is decided by the first kernel:
  * onesweep, or rounds, are queued with every split, for keys that the split is not for; of keys alone that fit a few rows of a thread the
- * launch that splits them goes on by rounds itself. Nothing waits for the device. This file launches the steps of
- * the plan, one after the other.
+ * launch that splits them goes on by rounds itself. Nothing waits for the device. This file launches the steps of the plan, one after the
+ * other.
  *
  * Values of up to 8 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
  * Cost: as the files say. Source: Adinets and Merrill, Onesweep, 2022; Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort

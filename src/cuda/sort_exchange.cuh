@@ -42,7 +42,7 @@ static __device__ __forceinline__ void store_row(uint32_t *row, uint32_t ndigits
 }
 
 /* Adds to the totals what these rows have of each digit, and to the places what the first ones of them have, as soon as they are there. All
- * nthreads threads of the CTA call it. */
+ * of the CTA's first nthreads call it. */
 static __device__ __forceinline__ void add_rows(const uint32_t (*rows)[SORT_DIGITS], uint32_t nrows, uint32_t nbefore, uint32_t ndigits,
                                                 uint32_t *s_total, uint32_t *s_before, uint32_t nthreads) {
     constexpr uint32_t LOADS = 12;
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void add_rows(const uint32_t (*rows)[SORT_DIGI
     if (before) atomicAdd(&s_before[at], before);
 }
 
-/* Zeroes rows. All nthreads threads of all CTAs call it, when all have read them. */
+/* Zeroes rows. The first nthreads of all CTAs call it, when all have read them. */
 static __device__ __forceinline__ void clear_rows(struct rounds_rows *rows, uint32_t nthreads) {
     uint4 *words = (uint4 *)rows;
     for (uint32_t i = blockIdx.x * nthreads + threadIdx.x; i < sizeof *rows / sizeof *words; i += gridDim.x * nthreads)

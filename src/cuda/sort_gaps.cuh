@@ -47,7 +47,7 @@ static __device__ __forceinline__ uint64_t or_of_warp(uint64_t value) {
     return (uint64_t)or_of_warp((uint32_t)(value >> 32)) << 32 | or_of_warp((uint32_t)value);
 }
 
-/* The same of a CTA. All threads call it, or all of the first warps; s_words may be used again after a barrier. */
+/* The same of a CTA's first nwarps, which call it; s_words may be used again after a barrier. */
 static __device__ __forceinline__ uint64_t or_of_threads(uint64_t value, uint64_t (&s_words)[32], uint32_t nwarps = blockDim.x / 32) {
     const uint64_t of_warp = or_of_warp(value);
     if (threadIdx.x % 32 == 0) s_words[threadIdx.x / 32] = of_warp;

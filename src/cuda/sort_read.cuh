@@ -16,26 +16,26 @@ static __device__ __forceinline__ uint32_t mixed(uint32_t x) {
     return x ^ x >> 16;
 }
 
-/* Calls counter.add(keys) with arrays of various lengths until all n have been seen. per_cta: threads of a CTA that call it, the first. */
+/* Calls counter.add(keys) with arrays of various lengths until all n have been seen. The first nthreads of each CTA call it. */
 template <typename VECTOR = uint4, typename KEY, typename COUNTER>
-static __device__ __forceinline__ void read_keys(const KEY *keys, uint64_t n, const COUNTER &counter, uint32_t per_cta = blockDim.x) {
+static __device__ __forceinline__ void read_keys(const KEY *keys, uint64_t n, const COUNTER &counter, uint32_t nthreads = blockDim.x) {
     constexpr uint32_t PER_VECTOR = sizeof(VECTOR) / sizeof(KEY), LOADS = SORT_HISTOGRAM_LOADS;
-    const uint64_t thread = (uint64_t)blockIdx.x * per_cta + threadIdx.x, nthreads = (uint64_t)gridDim.x * per_cta;
+    const uint64_t thread = (uint64_t)blockIdx.x * nthreads + threadIdx.x, stride = (uint64_t)gridDim.x * nthreads;
     const uint64_t head = min(n, (uint64_t)((sizeof(VECTOR) - (uintptr_t)keys % sizeof(VECTOR)) % sizeof(VECTOR) / sizeof(KEY)));
     const uint64_t nvectors = (n - head) / PER_VECTOR, tail = head + nvectors * PER_VECTOR;
     const VECTOR *vectors = (const VECTOR *)(keys + head);
 
     uint64_t v = thread;
-    for (; v + (LOADS - 1) * nthreads < nvectors; v += LOADS * nthreads) {
+    for (; v + (LOADS - 1) * stride < nvectors; v += LOADS * stride) {
         union {
             VECTOR vector[LOADS];
             KEY key[LOADS * PER_VECTOR];
         } got;
 #pragma unroll
-        for (uint32_t i = 0; i < LOADS; i++) got.vector[i] = vectors[v + i * nthreads];
+        for (uint32_t i = 0; i < LOADS; i++) got.vector[i] = vectors[v + i * stride];
         counter.add(got.key);
     }
-    for (; v < nvectors; v += nthreads) {
+    for (; v < nvectors; v += stride) {
         union {
             VECTOR vector;
             KEY key[PER_VECTOR];

@@ -28,10 +28,8 @@
 /* Of the teams, whose counts are summed at the same time: in so many parts, by a thread for each digit in each. */
 enum { ROUNDS_MOST_PARTS = ROUNDS_THREADS / SORT_DIGITS, ROUNDS_PART_TEAMS = SORT_DIGITS / SORT_TEAM };
 
-/* By the larger CTAs with many rows each round is a launch: in a loop there would be too few registers. */
-static constexpr __host__ __device__ bool one_round(int nthreads, int rows) {
-    return nthreads == ROUNDS_THREADS && rows > ROUNDS_LOOP_ROWS;
-}
+/* By the larger CTAs each round is a launch: in a loop there would be too few registers. */
+static constexpr __host__ __device__ bool one_round(int nthreads) { return nthreads == ROUNDS_THREADS; }
 
 struct rounds_job {
     struct sort_job sort;
@@ -206,7 +204,7 @@ template <typename KEY, int VALUE_NBYTES, int THREADS, int ROWS>
 static __device__ __forceinline__ void do_round(const struct rounds_job &job, uint32_t round, unsigned char *s_memory,
                                                 struct rounds_desk &s) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
-    constexpr bool ONE = one_round(THREADS, ROWS); /* whatever is known from the job need not be kept */
+    constexpr bool ONE = one_round(THREADS); /* whatever is known from the job need not be kept */
     const uint32_t rows = job.sort.rows, start = first_of_thread(rows), nrounds = ONE ? job.ndigits : s.gaps.ndigits;
     struct sort_tile<KEY> tile = tile_of_round<THREADS, KEY>(job, round, nrounds);
     const struct team_items<false> items = items_of_team<false>(rows, tile.count);
@@ -280,7 +278,7 @@ static __device__ __forceinline__ void do_round(const struct rounds_job &job, ui
 /* All threads of all CTAs call it. s_memory: as do_round(). */
 template <typename KEY, int VALUE_NBYTES, int THREADS, int ROWS>
 static __device__ __forceinline__ void do_rounds(const struct rounds_job &job, unsigned char *s_memory, struct rounds_desk &s) {
-    constexpr bool ONE = one_round(THREADS, ROWS);
+    constexpr bool ONE = one_round(THREADS);
     struct rounds_exchange *exchange = job.exchange;
     if (threadIdx.x == 0) s.turn = exchange->turn;
     clear_desk((uint32_t *)s_memory, s);

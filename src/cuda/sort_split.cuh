@@ -143,8 +143,7 @@ static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &
 
 /* Are integers of 32 bits, which do not fit buckets by their top bits, for slots by a sample, behind the histogram? Not if fewer than four
  * digits are left of the bits that vary, as passes are quicker; nor if values repeat that stand alone: then buckets are as wide as if they
- * did not, and their bins deep. By a sample; s_counts [VALUE_SLOTS]: zero. All threads of all CTAs call it, and agree.
- */
+ * did not, and their bins deep. By a sample; s_counts [VALUE_SLOTS]: zero. All threads of all CTAs call it, and agree. */
 template <typename KEY>
 static __device__ __forceinline__ bool is_for_sample(const struct split_job &job, uint64_t (&s_seen)[32], uint32_t *s_counts) {
     if (closed_digits(varying_in_sample<KEY>(job, s_seen)) < sizeof(KEY)) return false;

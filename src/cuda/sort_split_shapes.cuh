@@ -30,7 +30,7 @@ template <typename ITEM> struct fused_shapes {
 template <> struct fused_shapes<uint64_t> {
     typedef bucket_shape<uint64_t, 512, 2, 11, 2> LITTLE;
     typedef bucket_shape<uint64_t, 512, 9, 12, 2, 4> MIDDLE, BIG;
-    typedef bucket_shape<uint64_t, 512, 14, 12, 2, 4> LARGEST; /* of floats alone, whose buckets vary more in size */
+    typedef bucket_shape<uint64_t, 512, 14, 12, 2, 4> LARGEST; /* by value: these buckets vary more in size */
 };
 
 /* The same of stable splits (sort_stable.cuh). */

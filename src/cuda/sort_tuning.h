@@ -130,7 +130,6 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
 #define ROUNDS_THREADS    1024
 #define ROUNDS_SMALL      512 /* threads */
 #define ROUNDS_SMALL_ROWS 16
-#define ROUNDS_LOOP_ROWS  8 /* of all of them, if all rounds are one launch */
 static constexpr int rounds_most_rows(size_t key_nbytes) { return key_nbytes == 8 ? 16 : 32; }
 static constexpr uint32_t rounds_most_digits(size_t key_nbytes, uint64_t n, bool argsort) {
     return key_nbytes == 4 && (argsort || n <= 1 << 19) ? 1 : 2;
