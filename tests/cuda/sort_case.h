@@ -21,7 +21,8 @@ struct sort_case {
     size_t shift; /* of the values, in bytes, behind an aligned address */
 };
 
-/* Begins the program and opens both contexts; false if there is no GPU or none is wanted. *device is what the GPU is. */
+/* Begins the program and opens both contexts; false if there is no GPU or none is wanted. *device is what the GPU is. With
+ * UPSWEEP_TEST_SEED in the environment, a number, all keys are drawn anew: each case with twenty of them is twenty runs. */
 bool begin_sorts(upsweep_device *device);
 
 /* Closes them, and the program: its exit status. */
