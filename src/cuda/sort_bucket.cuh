@@ -55,36 +55,28 @@ static __device__ __forceinline__ void put_results(const struct split_job &job, 
     put_window(out, slots, window_slot, keys);
 }
 
-/* Which of a thread's items there are. Where TOGETHER rows are there for all threads, nothing is asked for each item: that is nearly every
- * time, and a third of the instructions. */
-template <typename SHAPE> struct bucket_rows {
-    uint32_t n;
-    int32_t left; /* items from this thread's first on */
+/* The items of a bucket. Mostly all rows are there: then nothing is asked for each item, which is a third of the instructions. */
+template <typename SHAPE> struct bucket_rows : item_rows<SHAPE::THREADS> {
+    __device__ __forceinline__ explicit bucket_rows(uint32_t n) : item_rows<SHAPE::THREADS>{n, (int32_t)(n - threadIdx.x)} {}
 
-    __device__ __forceinline__ explicit bucket_rows(uint32_t n_) : n(n_), left((int32_t)(n_ - threadIdx.x)) {}
-    __device__ __forceinline__ bool has(int row) const { return row < SHAPE::ROWS && row * SHAPE::THREADS < left; }
-    __device__ __forceinline__ bool all_have(int first) const {
-        return first + SHAPE::TOGETHER <= SHAPE::ROWS && (first + SHAPE::TOGETHER) * SHAPE::THREADS <= n;
+    /* act(row, ask(row)) for each row that there is; some together. */
+    template <int TOGETHER = SHAPE::TOGETHER, typename ASK, typename ACT>
+    __device__ __forceinline__ void for_each(const ASK &ask, const ACT &act) const {
+        item_rows<SHAPE::THREADS>::template for_each<SHAPE::ROWS, TOGETHER>(ask, act);
     }
 };
 
 template <typename SHAPE, typename ITEM>
 static __device__ __forceinline__ void get_items(ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
                                                  const struct split_job &job, const ITEM *src, uint32_t start) {
-    const bool halves = sizeof(ITEM) == 8 && !src;
+#pragma unroll
+    for (int row = 0; row < SHAPE::ROWS; row++) items[row] = 0;
+    const auto set = [&](int row, ITEM item) { items[row] = item; };
     const ITEM *mine = src + start + threadIdx.x;
-    constexpr int TOGETHER = SHAPE::TOGETHER;
-#pragma unroll
-    for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
-        if (!halves && rows.all_have(first)) {
-#pragma unroll
-            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++) items[row] = mine[row * SHAPE::THREADS];
-        } else {
-#pragma unroll
-            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
-                items[row] = rows.has(row) ? get_item(job, src, start + row * SHAPE::THREADS + threadIdx.x) : (ITEM)0;
-        }
-    }
+    if (sizeof(ITEM) == 8 && !src) /* in halves */
+        rows.template for_each<1>([&](int row) { return get_item(job, src, start + row * SHAPE::THREADS + threadIdx.x); }, set);
+    else
+        rows.for_each([&](int row) { return mine[row * SHAPE::THREADS]; }, set);
 }
 
 /* Takes from each item what all share, and shifts it up. */
@@ -103,40 +95,15 @@ static __device__ __forceinline__ void shift_items(ITEM (&items)[ROWS], const st
 template <typename SHAPE, typename ITEM>
 static __device__ __forceinline__ void count_in_bins(const ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
                                                      uint32_t *s_bins, uint32_t bin_shift) {
-    constexpr int TOGETHER = SHAPE::TOGETHER;
-#pragma unroll
-    for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
-        if (rows.all_have(first)) {
-#pragma unroll
-            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++) atomicAdd(&s_bins[items[row] >> bin_shift], 1);
-        } else {
-#pragma unroll
-            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
-                if (rows.has(row)) atomicAdd(&s_bins[items[row] >> bin_shift], 1);
-        }
-    }
+    rows.for_each([&](int row) { return items[row] >> bin_shift; }, [&](int, ITEM bin) { atomicAdd(&s_bins[bin], 1); });
 }
 
 /* Puts each item in its bin, whose end s_bins says: afterwards they say where bins start. */
 template <typename SHAPE, typename ITEM>
 static __device__ __forceinline__ void put_in_bins(ITEM *s_slots, const ITEM (&items)[SHAPE::ROWS], const struct bucket_rows<SHAPE> &rows,
                                                    uint32_t first_slot, uint32_t *s_bins, uint32_t bin_shift) {
-    constexpr int TOGETHER = SHAPE::TOGETHER;
-#pragma unroll
-    for (int first = 0; first < SHAPE::ROWS; first += TOGETHER) {
-        if (rows.all_have(first)) {
-            uint32_t slot[TOGETHER];
-#pragma unroll
-            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++)
-                slot[i] = first_slot + last_place(&s_bins[items[first + i] >> bin_shift]);
-#pragma unroll
-            for (int i = 0; i < TOGETHER && first + i < SHAPE::ROWS; i++) s_slots[slot_at<ITEM>(slot[i])] = items[first + i];
-        } else {
-#pragma unroll
-            for (int row = first; row < first + TOGETHER && row < SHAPE::ROWS; row++)
-                if (rows.has(row)) s_slots[slot_at<ITEM>(first_slot + last_place(&s_bins[items[row] >> bin_shift]))] = items[row];
-        }
-    }
+    rows.for_each([&](int row) { return first_slot + last_place(&s_bins[items[row] >> bin_shift]); },
+                  [&](int row, uint32_t slot) { s_slots[slot_at<ITEM>(slot)] = items[row]; });
 }
 
 /* A bucket: n items from src + from, of which all share some top bits. */

@@ -136,7 +136,7 @@ template <typename IMAGE> struct value_bins {
 template <typename KEY, typename SHAPE, bool KEYS = false, typename BINS>
 static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_job &job, const struct found_bucket<KEY> &found,
                                                             const BINS &get_bins, unsigned char *s_memory, struct bucket_desk<KEY> &s) {
-    constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS, TOGETHER = SHAPE::TOGETHER;
+    constexpr int THREADS = SHAPE::THREADS, ROWS = SHAPE::ROWS;
     const uint32_t n = found.n;
     uint32_t *s_bins = (uint32_t *)s_memory;
     struct packed_ranks<ROWS> bin_of = {}; /* each key */
@@ -152,23 +152,12 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
     }
     for (uint32_t i = threadIdx.x; i < SHAPE::BINS / 4; i += THREADS) ((uint4 *)s_bins)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* zeroes before counts; and all keys are in registers, so that the bucket may be overwritten */
-    const auto count = [&](int row) {
-        const uint32_t bin = bins.of(images[row], SHAPE::BINS);
-        bin_of.set(row, bin);
-        atomicAdd(&s_bins[bin], 1);
-    };
-    constexpr int COUNTED = ROWS > 18 ? 1 : TOGETHER; /* of more there are no registers for that */
-#pragma unroll
-    for (int group = 0; group < ROWS; group += COUNTED) {
-        if (COUNTED > 1 && group + COUNTED <= ROWS && (group + COUNTED) * THREADS <= (int)n) {
-#pragma unroll
-            for (int row = group; row < group + COUNTED; row++) count(row);
-        } else {
-#pragma unroll
-            for (int row = group; row < group + COUNTED && row < ROWS; row++)
-                if (rows.has(row)) count(row);
-        }
-    }
+    constexpr int COUNTED = ROWS > 18 ? 1 : SHAPE::TOGETHER; /* of more there are no registers for that */
+    rows.template for_each<COUNTED>([&](int row) { return bins.of(images[row], SHAPE::BINS); },
+                                    [&](int row, uint32_t bin) {
+                                        bin_of.set(row, bin);
+                                        atomicAdd(&s_bins[bin], 1);
+                                    });
     __syncthreads(); /* all counts */
 
     const bool deep = __syncthreads_or(scan_bins<SHAPE::BINS, SHAPE::WARPS>(s_bins, s.sums) > WINDOW_HALO); /* also: all ends */
@@ -177,18 +166,8 @@ static __device__ __forceinline__ bool sort_bucket_by_value(const struct split_j
     const uint32_t skew = (uint32_t)((uintptr_t)out / sizeof(KEY)) % WINDOW_LANE_KEYS, first = WINDOW_HALO + skew;
     const uint32_t nwindows = (skew + n + WINDOW_STEP - 1) / WINDOW_STEP;
     fill_around<THREADS>(s_slots, first, n, nwindows);
-#pragma unroll
-    for (int group = 0; group < ROWS; group += TOGETHER) {
-        uint32_t slot[TOGETHER];
-#pragma unroll
-        for (int i = 0; i < TOGETHER && group + i < ROWS; i++) {
-            if (rows.has(group + i)) slot[i] = first + last_place(&s_bins[bin_of.get(group + i)]);
-        }
-#pragma unroll
-        for (int i = 0; i < TOGETHER && group + i < ROWS; i++) {
-            if (rows.has(group + i)) s_slots[slot_at<KEY>(slot[i])] = images[group + i];
-        }
-    }
+    rows.for_each([&](int row) { return first + last_place(&s_bins[bin_of.get(row)]); },
+                  [&](int row, uint32_t slot) { s_slots[slot_at<KEY>(slot)] = images[row]; });
     __syncthreads(); /* all are in their bins */
     if (deep) {
         const bool right = sort_each_deep_bin<SHAPE, true>(s_slots, first, n, s_bins);

@@ -108,7 +108,7 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
                                                       struct warp_items items, const struct split_job &job, const DIGITS &digits,
                                                       KEY *s_tile, struct digit_partition<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
     typedef cell_slots_shape<KEY, STEP> SHAPE;
-    constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS, TOGETHER = 4;
+    constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS;
     uint32_t ranked[ROWS] = {};
     count_ranked<false>(ranked, images, items, s.counts, digits);
     __syncthreads(); /* all counts */
@@ -132,16 +132,8 @@ static __device__ __forceinline__ void move_cell_tile(KEY (&images)[cell_slots_s
         if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
         return;
     }
-#pragma unroll
-    for (int first = 0; first < ROWS; first += TOGETHER) { /* some places are asked for together */
-        uint32_t place[TOGETHER];
-#pragma unroll
-        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) place[i] = s.places[ranked[first + i] >> 16] + (ranked[first + i] & 0xffff);
-#pragma unroll
-        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) {
-            if (items.has(first + i)) s_tile[place[i]] = images[first + i];
-        }
-    }
+    items.for_each<ROWS, ROWS_TOGETHER>([&](int row) { return s.places[ranked[row] >> 16] + (ranked[row] & 0xffff); },
+                                        [&](int row, uint32_t place) { s_tile[place] = images[row]; });
     settle_digits<THREADS>(s, SHAPE::DIGITS);
     if (__syncthreads_or(aside)) { /* also: the tile is in runs, and each run has its place */
         for (uint32_t i = threadIdx.x; i < tile.count; i += THREADS) {

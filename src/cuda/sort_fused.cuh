@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused(const __grid_con
     __shared__ struct fused_desk s;
     wait_for_predecessor();
     const struct split_job &split = job.split;
-    const uint32_t first = blockIdx.x * split.tile_items, count = min(split.n - first, split.tile_items);
+    const uint32_t first = blockIdx.x * split.tile_items, count = first < split.n ? min(split.n - first, split.tile_items) : 0;
     const uint32_t rows = split.tile_items / FUSED_THREADS, warp = threadIdx.x / 32, start = warp * 32 * rows + threadIdx.x % 32;
     const struct warp_items items = items_of_warp(warp, rows, count);
     const KEY *src = (const KEY *)split.in + first + start;

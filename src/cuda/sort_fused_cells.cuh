@@ -203,6 +203,19 @@ static __device__ __forceinline__ bool choose_digits(struct value_plan<KEY> *pla
     return good && plan->digits.is_good(plan->ndigits);
 }
 
+/* The range of a sample: the least and the greatest key of each of its warps, in turn in all lanes. If it is less than half as wide without
+ * the warp that has the least, and that with the greatest, these are far from all others, and count as what is beyond. A warp calls it. */
+template <typename KEY> static __device__ __forceinline__ void set_range(struct value_range<KEY> *range, KEY least_here, KEY most_here) {
+    constexpr KEY NONE = (KEY) ~(KEY)0;
+    const KEY least = least_of_warp(least_here), most = (KEY)~least_of_warp((KEY)~most_here);
+    const KEY next_least = least_of_warp(least_here == least ? NONE : least_here);
+    const KEY next_most = (KEY)~least_of_warp(most_here == most ? NONE : (KEY)~most_here);
+    const bool far =
+        2 * (value_of(next_most) - value_of(next_least)) < value_of(most) - value_of(least); /* false of what is not a number */
+    const bool alone = far && next_least < next_most;
+    range->set(alone ? next_least : least, alone ? next_most : most, SAMPLERS * SAMPLER_KEYS);
+}
+
 /* Are keys to be divided by value, and how? To s.by_value and s.value. sampled: of the samplers. All threads call it, though the others do
  * nothing but wait, so that the loads of their tiles come first; a barrier must follow. */
 template <typename KEY>
@@ -231,7 +244,7 @@ static __device__ __forceinline__ void plan_by_value(const struct split_job &spl
     const uint32_t sampler = lane % (SAMPLERS / 32);
     value_range<KEY> range;
     if (samples) {
-        range.set(least_of_warp(s.ends[0][sampler]), (KEY)~least_of_warp((KEY)~s.ends[1][sampler]), SAMPLERS * SAMPLER_KEYS);
+        set_range(&range, s.ends[0][sampler], s.ends[1][sampler]);
 #pragma unroll
         for (int i = 0; i < SAMPLER_KEYS; i++) {
             const uint32_t part = range.part_of(sampled[i]);
@@ -353,7 +366,7 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     wait_for_predecessor();
     const struct split_job &split = job.split;
     const uint32_t t = threadIdx.x, warp = t / 32, rows = split.tile_items / FUSED_THREADS, first = blockIdx.x * split.tile_items;
-    const uint32_t count = min(split.n - first, split.tile_items), start = warp * 32 * rows + t % 32;
+    const uint32_t count = first < split.n ? min(split.n - first, split.tile_items) : 0, start = warp * 32 * rows + t % 32;
     constexpr bool VALUES = sizeof(ITEM) == sizeof(KEY) && ROWS * sizeof(KEY) <= VALUE_ROWS_NBYTES;
     KEY sampled = 0, spaced[SAMPLER_KEYS]; /* before the tile, which is on its way meanwhile */
     if constexpr (!VALUES) sampled = drawn_key<KEY>(split);

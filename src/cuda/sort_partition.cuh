@@ -193,21 +193,12 @@ static __device__ __forceinline__ void settle_digits(struct digit_partition<NDIG
     }
 }
 
-/* Puts a thread's items into runs: put(place, row). Some places are asked for together, since no load may go before a store. */
-template <int ROWS, typename ITEM, typename DIGITS, typename ITEMS, typename PUT>
-static __device__ __forceinline__ void scatter_items(const ITEM (&items)[ROWS], const ITEMS &which, const struct packed_ranks<ROWS> &ranks,
-                                                     const uint16_t *s_places, const DIGITS &digits, const PUT &put) {
-    constexpr int TOGETHER = 4;
-#pragma unroll
-    for (int first = 0; first < ROWS; first += TOGETHER) {
-        uint32_t place[TOGETHER];
-#pragma unroll
-        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) place[i] = s_places[digits.of(items[first + i])] + ranks.get(first + i);
-#pragma unroll
-        for (int i = 0; i < TOGETHER && first + i < ROWS; i++) {
-            if (which.has(first + i)) put(place[i], first + i);
-        }
-    }
+/* Puts a thread's items into runs: put(row, place). */
+template <int ROWS, typename ITEM, typename DIGITS, typename PUT>
+static __device__ __forceinline__ void scatter_items(const ITEM (&images)[ROWS], const struct warp_items &items,
+                                                     const struct packed_ranks<ROWS> &ranks, const uint16_t *s_places, const DIGITS &digits,
+                                                     const PUT &put) {
+    items.for_each<ROWS, ROWS_TOGETHER>([&](int row) { return s_places[digits.of(images[row])] + ranks.get(row); }, put);
 }
 
 /* A tile: its keys, the index of the first, their number; where the next key of each digit goes. */
@@ -244,7 +235,7 @@ static __device__ __forceinline__ void partition_tile(const struct split_job &jo
 
     reserve_digits<SPLIT_THREADS>(s, tile.cursors, digits.mask + 1, [](uint32_t) { return 0u; });
     __syncthreads(); /* all places */
-    scatter_items(images, items, ranks, s.places, digits, [&](uint32_t place, int row) { s_tile[place] = images[row]; });
+    scatter_items(images, items, ranks, s.places, digits, [&](int row, uint32_t place) { s_tile[place] = images[row]; });
     if (NDIGITS > SPLIT_THREADS) settle_digits<SPLIT_THREADS>(s, digits.mask + 1);
     __syncthreads(); /* the tile is in runs, and each run has its place */
 #pragma unroll 4

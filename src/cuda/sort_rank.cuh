@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "sort_job.cuh"
+#include "sort_rows.cuh"
 
 #define SORT_TEAM  16                 /* lanes */
 #define TEAM_WORDS (SORT_DIGITS + 16) /* a warp's teams often have the same digits: so they have them in different banks */
@@ -38,34 +39,8 @@ template <typename T> static __device__ __forceinline__ T *hold_address(T *s_poi
     return (T *)__cvta_shared_to_generic(address);
 }
 
-/* The 32 * ROWS keys of a warp: which of them exist. Item (row, lane) is number row * 32 + lane. */
-struct warp_items {
-    uint32_t n;
-    int32_t left; /* from this lane's first on, so that no row's number need be added, and kept */
-    __device__ __forceinline__ bool has(int32_t row) const { return row * 32 < left; }
-
-    /* act(row, ask(row)) for each of ROWS rows that there is. Where TOGETHER rows are there for the whole warp, what they ask is under way
-     * together: nothing need be asked for each row, and behind a branch it would wait for the answer to the one before. */
-    template <int ROWS, int TOGETHER, typename ASK, typename ACT>
-    __device__ __forceinline__ void for_each(const ASK &ask, const ACT &act) const {
-#pragma unroll
-        for (int first = 0; first < ROWS; first += TOGETHER) {
-            if (TOGETHER > 1 && first + TOGETHER <= ROWS && (first + TOGETHER) * 32 <= (int32_t)n) {
-                uint32_t answer[TOGETHER];
-#pragma unroll
-                for (int i = 0; i < TOGETHER; i++) answer[i] = ask(first + i);
-#pragma unroll
-                for (int i = 0; i < TOGETHER; i++) act(first + i, answer[i]);
-                continue;
-            }
-#pragma unroll
-            for (int row = first; row < first + TOGETHER && row < ROWS; row++) {
-                if (row * 32 >= (int32_t)n) return; /* of few keys, rows that no tile has would take most of the time */
-                if (has(row)) act(row, ask(row));
-            }
-        }
-    }
-};
+/* The items of a warp. Item (row, lane) is number row * 32 + lane. */
+struct warp_items : item_rows<32> {};
 
 /* The warp with this number, of a tile with `count` items of which every warp takes `rows` rows: its items. */
 static __device__ __forceinline__ struct warp_items items_of_warp(uint32_t warp, uint32_t rows, uint32_t count) {

@@ -100,7 +100,8 @@ static __device__ __forceinline__ struct sort_tile<KEY> tile_of_round(const stru
     const void *keys_in = round == 0 ? sort.keys_in : to_out ? sort.keys_tmp : sort.keys_out;
     struct sort_tile<KEY> tile = {};
     tile.first = blockIdx.x * tile_items;
-    tile.count = min((uint32_t)(sort.n - tile.first), tile_items);
+    tile.count =
+        tile.first < sort.n ? min((uint32_t)(sort.n - tile.first), tile_items) : 0; /* beneath another launch a CTA may have none */
     tile.keys_src = (const KEY *)keys_in + tile.first;
     tile.keys_dst = sort.drop_keys && last ? NULL : (KEY *)(to_out ? sort.keys_out : sort.keys_tmp);
     tile.numbered = !values_in || sort.by_place;

@@ -124,7 +124,7 @@ template <typename KEY>
 static __device__ __forceinline__ bool move_sampled_tile(const struct split_job &job, uint32_t tile, uint32_t nslots, uint32_t levels,
                                                          struct sample_slots_desk<KEY> &s) {
     typedef struct sample_slots_shape<KEY> SHAPE;
-    constexpr int ROWS = SHAPE::ROWS, TOGETHER = SHAPE::TOGETHER, THREADS = SHAPE::THREADS;
+    constexpr int ROWS = SHAPE::ROWS, THREADS = SHAPE::THREADS;
     const uint32_t tile_items = job.slots.tile_items, rows = tile_items / THREADS, first = tile * tile_items, t = threadIdx.x;
     const uint32_t warp = t / 32, start = warp * 32 * rows + t % 32;
     const struct warp_items items = items_of_warp(warp, rows, min(job.n - first, tile_items));
@@ -145,17 +145,10 @@ static __device__ __forceinline__ bool move_sampled_tile(const struct split_job 
     const bool fits = reserve_slots(job, nslots, s);
     if (!fits) job.header->sample_state = SAMPLE_FULL;
     if (__syncthreads_or(!fits)) return false; /* else: all places */
-#pragma unroll
-    for (int from = 0; from < ROWS; from += TOGETHER) { /* some places are asked for together */
-        if (from * 32 >= (int)items.n) break;
-        uint32_t place[TOGETHER];
-#pragma unroll
-        for (int i = 0; i < TOGETHER; i++) place[i] = s.place[ranked[from + i] >> 16];
-#pragma unroll
-        for (int i = 0; i < TOGETHER; i++) {
-            if (items.has(from + i) && place[i] != NOT_MOVED) s.tile[place[i] + (ranked[from + i] & 0xffff)] = images[from + i];
-        }
-    }
+    items.for_each<ROWS, SHAPE::TOGETHER>([&](int row) { return s.place[ranked[row] >> 16]; },
+                                          [&](int row, uint32_t place) {
+                                              if (place != NOT_MOVED) s.tile[place + (ranked[row] & 0xffff)] = images[row];
+                                          });
     const uint32_t before = scan_threads(t < SHAPE::WORDS ? (uint32_t)__popc(s.heads[t]) : 0, s.sums);
     if (t < SHAPE::WORDS) s.before[t] = before;
     __syncthreads(); /* the tile is in runs, and each run has its place */

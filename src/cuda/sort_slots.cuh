@@ -117,11 +117,6 @@ static __device__ __forceinline__ bool find_slots_tile(struct slots_tile *tile, 
     return tile->count > 0;
 }
 
-/* A warp's items. FULL: known to have every row, so that nothing need be asked. */
-template <bool FULL> struct slots_items : warp_items {
-    __device__ __forceinline__ bool has(int32_t row) const { return FULL || warp_items::has(row); }
-};
-
 /* Pairs: a key above its value. All keys come first, since these are counted, and looked at, while the values are on their way. */
 template <int ROWS, typename ITEMS>
 static __device__ __forceinline__ void load_pairs(uint64_t (&loaded)[ROWS], bool values, const ITEMS &items, uint32_t first,
@@ -195,7 +190,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     struct bit_digits digits = {(uint32_t)sizeof(SOURCE) * 8 - nbits - (STEP == SLOTS_FINE ? slots.coarse_bits : 0), (1u << nbits) - 1};
     const struct key_order<KEY> order(job);
     const uint32_t warp = threadIdx.x / 32, start = warp * 32 * ROWS + threadIdx.x % 32, count = FULL ? SHAPE::ITEMS : tile.count;
-    const struct slots_items<FULL> items = { FULL ? warp_items{32 * ROWS, 32 * ROWS} : items_of_warp(warp, ROWS, count) };
+    const struct warp_items items = FULL ? warp_items{32 * ROWS, 32 * ROWS} : items_of_warp(warp, ROWS, count);
     SOURCE images[ROWS];
     struct slots_sample<KEY, THREADS> sample;
     bool given_up = false;
@@ -246,7 +241,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     if (reach > room && !in_vain) job.header->slots_full = SLOTS_FULL;
     if (__syncthreads_or(reach > room || in_vain)) return false; /* else: all places */
     asm volatile("" : "+r"(digits.shift));                       /* digits are cut out anew, since there are no registers to keep them */
-    scatter_items(images, items, ranks, s.places, digits, [&](uint32_t place, int row) { runs.put(place, images[row], start + row * 32); });
+    scatter_items(images, items, ranks, s.places, digits, [&](int row, uint32_t place) { runs.put(place, images[row], start + row * 32); });
     if (SHAPE::DIGITS > THREADS) settle_digits<THREADS>(s, digits.mask + 1);
     const bool aside =
         __syncthreads_or(STEP == SLOTS_COARSE && reach > slots.coarse_items); /* also: the tile is in runs, and each run has its place */

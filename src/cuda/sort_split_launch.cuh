@@ -178,10 +178,17 @@ static cudaError_t launch_fused_buckets(const struct split_job *job, const struc
     return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, false>, nctas, SHAPE::THREADS, shared, *job, numbers);
 }
 
+/* May there be a CTA without a tile, which tells the next kernel how it went while the others copy theirs? Nobody waits for it, as it adds
+ * to no total; so nobody may overwrite what it draws its sample from, or what others leave for all. */
+template <int ROWS> static bool may_have_announcer(const struct split_job *split) {
+    return ROWS <= SAMPLED_MAX_ROWS && split->in != split->out;
+}
+
 template <typename KEY, typename ITEM, int ROWS>
 static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_header *stable, const struct cuda_queue *queue) {
     constexpr bool FEW = ROWS <= SAMPLED_MAX_ROWS;
-    const uint32_t nctas = (split->n + split->tile_items - 1) / split->tile_items; /* each has keys: that is what all wait for */
+    const uint32_t ntiles = (split->n + split->tile_items - 1) / split->tile_items;
+    const uint32_t nctas = may_have_announcer<ROWS>(split) ? min_u32(ntiles + 1, (uint32_t)queue->nsms) : ntiles;
     const uint32_t tile = (uint32_t)(split->tile_items * sizeof(ITEM));
     fused_totals *totals = &fused_control_of(queue)->totals;
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);

@@ -51,8 +51,7 @@ static_assert(sizeof(fused_totals) <= CUDA_CONTROL_FUSED_NBYTES && sizeof(cell_t
                   sizeof(struct skewed_totals) <= CUDA_CONTROL_SKEWED_NBYTES,
               "the totals have a place in control memory");
 
-/* Is this the CTA that tells the kernels behind how it went? The last one, whose tile is the smallest. One more, without a tile, would do
- * it sooner; but as it adds to no total, nobody would wait for it, and what it reads might be overwritten. */
+/* Is this the CTA that tells the kernels behind how it went? The last one, whose tile is the smallest, or which has none. */
 static __device__ __forceinline__ bool announces() { return blockIdx.x == gridDim.x - 1; }
 
 /* Waits until the totals of all digits add up to n. Thread t owns digit t: *total is its total, of which these bits count; returns where it

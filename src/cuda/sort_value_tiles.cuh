@@ -138,7 +138,7 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
     const uint32_t ndigits = STEP == SLOTS_FINE ? 1u << fine_bits : COARSE ? SHAPE::DIGITS : last + 1;
     summed_digits<KEY, STEP> digits = {plan, fine_bits, last};
     const uint32_t warp = threadIdx.x / 32, start = warp * 32 * ROWS + threadIdx.x % 32, count = FULL ? SHAPE::ITEMS : tile.count;
-    const struct slots_items<FULL> items = { FULL ? warp_items{32 * ROWS, 32 * ROWS} : items_of_warp(warp, ROWS, count) };
+    const struct warp_items items = FULL ? warp_items{32 * ROWS, 32 * ROWS} : items_of_warp(warp, ROWS, count);
     const value_room<KEY> room(job, plan);
     const bool given_up = !is_value_open(job); /* asked before keys, or it would wait for them */
     KEY keys[ROWS];
@@ -161,7 +161,7 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
         return false;
     }
     digits.forget();
-    scatter_items(keys, items, ranks, s.places, digits, [&](uint32_t place, int row) { s_tile[place] = keys[row]; });
+    scatter_items(keys, items, ranks, s.places, digits, [&](int row, uint32_t place) { s_tile[place] = keys[row]; });
     if (SHAPE::DIGITS > THREADS) settle_digits<THREADS>(s, ndigits);
     const bool aside = __syncthreads_or(COARSE && reach > part); /* also: the tile is in runs, and each run has its place */
     KEY *area = COARSE ? (KEY *)job.out : (KEY *)job.slots.area;
