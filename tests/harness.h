@@ -13,8 +13,8 @@
  *
  * Environment: UPSWEEP_TEST_BACKENDS "cpu" (default), "cuda" or "cpu,cuda"; UPSWEEP_TEST_SCALE=quick for fewer sizes and setups, threads
  * for those of them that have several threads (what ThreadSanitizer can find is there), or sanitizer for what test_cuda_small need not
- * repeat under a slow tool;
- * UPSWEEP_TEST_FAIL_FAST=1 to stop at the first failure. A program ends with the line `N passed, N failed, N skipped`; the last part
+ * repeat under a slow tool; UPSWEEP_TEST_SEED, a number, to draw all keys of the sorts on a GPU anew; UPSWEEP_TEST_FAIL_FAST=1 to stop at
+ * the first failure. A program ends with the line `N passed, N failed, N skipped`; the last part
  * is left out when nothing was skipped. */
 #ifndef HARNESS_H
 #define HARNESS_H
