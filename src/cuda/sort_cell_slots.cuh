@@ -177,8 +177,8 @@ static __device__ __forceinline__ bool move_cell_tile_at(const struct split_job 
     struct coarse_bucket coarse = {};
     if (STEP == SLOTS_FINE) coarse = job.header->cells.coarse[tile.coarse];
     if (coarse.count == 0) load_entries(s.table, job);
-    const bool given_up = *(const volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* in the meantime */
-    if (__syncthreads_or(given_up)) return false;                                            /* else: zeroes and table before counts */
+    const bool given_up = has_turned(&job.header->slots_full, SLOTS_OPEN); /* in the meantime */
+    if (__syncthreads_or(given_up)) return false;                          /* else: zeroes and table before counts */
     const struct float_cells<KEY> cells(job.header->cells.lowest);
     if (STEP == SLOTS_FINE) {
         const struct linear_digits<KEY> digits = { coarse.count, coarse.before };
@@ -201,7 +201,7 @@ static __device__ __forceinline__ bool move_cell_tile_at(const struct split_job 
 template <typename KEY, enum slots_step STEP>
 static __device__ __forceinline__ void move_cell_tiles(const struct split_job &job, KEY *s_tile,
                                                        struct cell_slots_desk<cell_slots_shape<KEY, STEP>::DIGITS> &s) {
-    if (__syncthreads_or(*(const volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN)) return;
+    if (__syncthreads_or(has_turned(&job.header->slots_full, SLOTS_OPEN))) return;
     for (uint32_t number = blockIdx.x; move_cell_tile_at<KEY, STEP>(job, number, s_tile, s); number += gridDim.x)
         __syncthreads(); /* nobody needs the shared memory any more */
 }

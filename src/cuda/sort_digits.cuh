@@ -18,6 +18,10 @@
 
 #include "sort_rank.cuh"
 
+/* Device memory: words that all CTAs keep adding to begin a line of their own, and so does what all of them read meanwhile, since each line
+ * is at one place of the L2 cache. */
+#define OWN_LINE __align__(128)
+
 enum {
     CELL_BITS = 4, /* of the mantissa */
     CELL_OCTAVES = 32,
@@ -70,7 +74,7 @@ struct cell_plan {
 
 /* Device memory: slots by a sample (sort_sample_slots.cuh). */
 struct sample_slots {
-    __align__(8) uint32_t size[SAMPLE_SLOTS_MAX]; /* of each slot's bucket */
+    OWN_LINE uint32_t size[SAMPLE_SLOTS_MAX]; /* of each slot's bucket */
     __align__(
         8) uint32_t slot[SAMPLE_SLOTS_MAX]; /* where it begins, or an odd one ends; in the lowest bit, whether keys are only counted */
     uint32_t nslots, ndone;

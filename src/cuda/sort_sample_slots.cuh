@@ -134,8 +134,8 @@ static __device__ __forceinline__ bool move_sampled_tile(const struct split_job 
     for (int row = 0; row < ROWS; row++) images[row] = items.has(row) ? src[row * 32] : (KEY)0;
     for (uint32_t i = t; i < SAMPLE_SLOTS_MAX; i += THREADS) s.count[i] = 0;
     if (t < SHAPE::WORDS) s.heads[t] = 0;
-    const bool given_up = *(const volatile uint32_t *)&job.header->sample_state != SAMPLE_OPEN; /* in the meantime */
-    if (__syncthreads_or(given_up)) return false;                                               /* else: zeroes before counts */
+    const bool given_up = has_turned(&job.header->sample_state, SAMPLE_OPEN); /* in the meantime */
+    if (__syncthreads_or(given_up)) return false;                             /* else: zeroes before counts */
     key_order<KEY>(job).make_images(images);
     uint32_t ranked[ROWS] = {};
     rank_by_search(ranked, images, items, nslots, levels, s);
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(SLOTS_THREADS, 1) split_by_splitters(const __g
     __syncthreads(); /* s.last */
     if (!s.last) return;
     __threadfence(); /* having seen the others done, see their sizes */
-    if (__syncthreads_or(*(const volatile uint32_t *)&job.header->sample_state != SAMPLE_OPEN)) return;
+    if (__syncthreads_or(has_turned(&job.header->sample_state, SAMPLE_OPEN))) return;
     start_sampled_buckets(job, nslots, s);
 }
 

@@ -61,7 +61,7 @@ template <typename SHAPE, typename ITEM> struct slots_runs {
         if (MADE) s_from()[place] = (uint16_t)from;
     }
     /* first: the index of the tile's first key. Of a pair, the bits that its bucket shares make room for the tile's number. */
-    __device__ __forceinline__ ITEM item(uint32_t place, SOURCE image, uint32_t first, const struct split_job &job) const {
+    __device__ __forceinline__ ITEM item(int32_t place, SOURCE image, uint32_t first, const struct split_job &job) const {
         if constexpr (MADE)
             return make_item<ITEM>(image, first + s_from()[place], job.bits.index_shift);
         else if constexpr (SHAPE::PAIRS)
@@ -82,12 +82,13 @@ template <typename KEY, typename ITEM> struct coarse_parts {
         else
             return ((const ITEM *)job.out)[place];
     }
-    __device__ __forceinline__ void put(uint32_t place, ITEM item) const {
+    /* i-th from there on. */
+    __device__ __forceinline__ void put(uint32_t place, int32_t i, ITEM item) const {
         if constexpr (sizeof(ITEM) > sizeof(KEY)) {
-            job.high[place] = (uint32_t)(item >> 32);
-            job.low[place] = (uint32_t)item;
+            (job.high + place)[i] = (uint32_t)(item >> 32);
+            (job.low + place)[i] = (uint32_t)item;
         } else {
-            ((ITEM *)job.out)[place] = item;
+            ((ITEM *)job.out + place)[i] = item;
         }
     }
     /* The place of an item for which its bucket's part has no room. */
@@ -118,8 +119,8 @@ static __device__ __forceinline__ bool find_slots_tile(struct slots_tile *tile, 
 }
 
 /* Pairs: a key above its value. All keys come first, since these are counted, and looked at, while the values are on their way. */
-template <int ROWS, typename ITEMS>
-static __device__ __forceinline__ void load_pairs(uint64_t (&loaded)[ROWS], bool values, const ITEMS &items, uint32_t first,
+template <int ROWS>
+static __device__ __forceinline__ void load_pairs(uint64_t (&loaded)[ROWS], bool values, const struct warp_items &items, uint32_t first,
                                                   const struct split_job &job) {
     const uint32_t *words = (const uint32_t *)(values ? job.values : job.in) + first;
 #pragma unroll
@@ -130,9 +131,9 @@ static __device__ __forceinline__ void load_pairs(uint64_t (&loaded)[ROWS], bool
 }
 
 /* The keys of rows FROM to TO, or the items of a coarse bucket. */
-template <typename KEY, typename ITEM, enum slots_step STEP, int FROM, int TO, int ROWS, typename SOURCE, typename ITEMS>
-static __device__ __forceinline__ void load_slots_rows(SOURCE (&loaded)[ROWS], const struct slots_tile &tile, const ITEMS &items,
-                                                       uint32_t start, const struct split_job &job) {
+template <typename KEY, typename ITEM, enum slots_step STEP, int FROM, int TO, int ROWS, typename SOURCE>
+static __device__ __forceinline__ void load_slots_rows(SOURCE (&loaded)[ROWS], const struct slots_tile &tile,
+                                                       const struct warp_items &items, uint32_t start, const struct split_job &job) {
     if constexpr (STEP == SLOTS_PAIRS) return load_pairs(loaded, FROM > 0, items, tile.first + start, job);
     const struct coarse_parts<KEY, ITEM> parts = { job };
     const uint32_t part = job.slots.coarse_items, first = tile.first + start, place = tile.coarse * part + first;
@@ -163,8 +164,9 @@ static __device__ __forceinline__ void prefetch_slots_tile(const struct split_jo
 }
 
 /* How many threads of a tile of pairs have a key that repeats? All threads call it. */
-template <int ROWS, typename SOURCE, typename ITEMS>
-static __device__ __forceinline__ uint32_t count_ties(const SOURCE (&images)[ROWS], const ITEMS &items, const struct looked_keys &looked) {
+template <int ROWS, typename SOURCE>
+static __device__ __forceinline__ uint32_t count_ties(const SOURCE (&images)[ROWS], const struct warp_items &items,
+                                                      const struct looked_keys &looked) {
     bool tied = false;
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
@@ -197,7 +199,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     if (STEP != SLOTS_FINE && looks)
         sample.load(job);
     else
-        given_up = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN;     /* asked before keys, or it would wait for them */
+        given_up = has_turned(&job.header->slots_full, SLOTS_OPEN);                 /* asked before keys, or it would wait for them */
     load_slots_rows<KEY, ITEM, STEP, 0, ROWS / 2>(images, tile, items, start, job); /* on their way while the sample is looked at */
     if (STEP != SLOTS_FINE && looks && sample.is_skewed(job, (uint32_t *)runs.s_images, s.sums)) {
         if (threadIdx.x == 0) job.header->slots_full = SLOTS_IN_VAIN;
@@ -212,6 +214,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     }
     load_slots_rows<KEY, ITEM, STEP, ROWS / 2, ROWS>(images, tile, items, start, job);
     for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += THREADS) s.counts[digit] = 0;
+    if (!is_single(STEP) && threadIdx.x == 0) s.uneven = 0;
     if (__syncthreads_or(given_up)) return false; /* else: zeroes before counts */
     if (STEP != SLOTS_FINE) {
 #pragma unroll
@@ -252,21 +255,27 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
             const ITEM item = runs.item(i, image, tile.first, job);
             const uint32_t digit = digits.of(image), place = s.base[digit] + i, in_bucket = place - digit * slots.coarse_items;
             if (in_bucket < slots.coarse_items)
-                parts.put(place, item);
+                parts.put(place, 0, item);
             else
                 *parts.aside(digit, in_bucket) = item;
         }
-    } else {
+        return true;
+    }
+    const auto put = [&](uint32_t place, int32_t i, ITEM item) {
+        if (STEP == SLOTS_COARSE)
+            parts.put(place, i, item);
+        else
+            ((ITEM *)slots.area + place)[i] = item;
+    };
+    if (!is_single(STEP) && are_long_runs(SHAPE::ITEMS * sizeof(SOURCE), digits.mask + 1) && !s.uneven) {
+        write_runs<THREADS>(
+            s, digits.mask + 1, [&](int32_t i) { return runs.item(i, runs.s_images[i], tile.first, job); }, put);
+        return true;
+    }
 #pragma unroll 8
-        for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
-            const SOURCE image = runs.s_images[i];
-            const ITEM item = runs.item(i, image, tile.first, job);
-            const uint32_t place = s.base[digits.of(image)] + i;
-            if (STEP == SLOTS_COARSE)
-                parts.put(place, item);
-            else
-                ((ITEM *)slots.area)[place] = item;
-        }
+    for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
+        const SOURCE image = runs.s_images[i];
+        put(s.base[digits.of(image)] + i, 0, runs.item(i, image, tile.first, job));
     }
     return true;
 }

@@ -187,6 +187,9 @@ static uint32_t slot_items(uint64_t mean, uint32_t limit, uint32_t deviations) {
     return items <= limit ? (uint32_t)items : 0;
 }
 
+/* Else smaller buckets are. With larger ones two partitions have fewer digits, and so longer runs. */
+template <typename ITEM> static bool are_big_quicker(uint64_t n) { return sizeof(ITEM) == 4 && n > SLOTS_BIG_MIN; }
+
 /* The plan of slots for n keys and so many bits, with room for so many items; false if they need more. */
 static bool plan_slots(struct split_job *job, uint64_t n, uint64_t room, uint32_t deviations, bool one, uint32_t bits, uint32_t limit) {
     struct slots_plan *slots = &job->slots;
@@ -217,8 +220,9 @@ template <typename KEY, typename ITEM> static bool choose_slots(struct split_job
     const uint64_t tenth = args->n + args->n / SLOTS_MORE_PART;
     const uint64_t room = sizeof(ITEM) > sizeof(KEY) ? tenth : min_u64(tenth, room_of_slots(args->n, sizeof(KEY), false));
     for (int i = 0; i < (args->keys_in == args->keys_out ? 2 : 3); i++) {
-        for (int choice = 0; choice < 4; choice++) { /* smaller buckets first, and one bit more only if they do not fit else */
-            const uint32_t shape = choice % 2, bits = split_bits(args->n, limits[shape]) + choice / 2;
+        const bool big_first = i == 2 && are_big_quicker<ITEM>(args->n);
+        for (int choice = 0; choice < 4; choice++) { /* of both sizes, and one bit more only if they do not fit else */
+            const uint32_t shape = (choice + big_first) % 2, bits = split_bits(args->n, limits[shape]) + choice / 2;
             if (bits > most[i] || !plan_slots(job, args->n, room, SLOTS_DEVIATIONS, i < 2, bits, limits[shape])) continue;
             job->may_be_two = sizeof(ITEM) == sizeof(KEY) && bits < SPLIT_MAX_BITS;
             const uint32_t behind = bits + job->may_be_two;
@@ -238,14 +242,15 @@ template <typename KEY> static bool choose_value_slots(struct split_job *job, ui
     if (n * sizeof(KEY) < SLOTS_MIN_NBYTES || n >= SPLIT_MAX) return false;
     for (int i = 0; i < (in_place ? 4 : 6); i++) {
         const bool one = i < 4;
-        const uint32_t limit = limits[i % 2], mean = limit - (uint32_t)(7 * sqrt((double)limit)) - 32;
+        const bool big_first = !one && are_big_quicker<KEY>(n);
+        const uint32_t limit = limits[(i + big_first) % 2], mean = limit - (uint32_t)(7 * sqrt((double)limit)) - 32;
         const uint64_t least = n / mean + n / mean / (VALUE_SLOTS_BEYOND / 2) + 4;
         uint32_t bits = 1;
         while (1u << bits < least) bits++;
         job->slots.fine_bits = one ? 16 : (bits + 1) / 2;
         job->slots.coarse_bits = one ? 0 : bits / 2;
         const uint64_t most = one ? single[i / 2] - 1 : value_numbers<KEY>(job->slots) - (1u << job->slots.fine_bits);
-        if (bits > SPLIT_MAX_BITS || least > most || (i == 4 && least + least / 4 > most)) continue;
+        if (bits > SPLIT_MAX_BITS || least > most || (i == 4 && !big_first && least + least / 4 > most)) continue;
         job->nnumbers = (uint32_t)min_u64(least + least / 4, most); /* if twice as many, any width could be a power of two */
         job->bucket_max = limit;
         job->value_keys = mean;

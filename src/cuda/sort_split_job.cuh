@@ -22,28 +22,35 @@ struct split_header {
 
     /* The histogram, and two partitions: */
     uint32_t ctas_done;
-    uint32_t counted_too_many;             /* 1: a CTA has, of a bucket */
-    uint32_t ticket[2];                    /* next tile of the stable partitions */
-    uint32_t coarse_cursor[SORT_DIGITS];   /* where the next key of each coarse bucket goes */
-    uint32_t coarse_tile[SORT_DIGITS + 1]; /* tiles of the second partition before each coarse bucket */
-    uint32_t put_together;                 /* 1: two buckets are one, as the histogram has it; else 0 */
+    uint32_t counted_too_many;                    /* 1: a CTA has, of a bucket */
+    uint32_t ticket[2];                           /* next tile of the stable partitions */
+    OWN_LINE uint32_t coarse_cursor[SORT_DIGITS]; /* where the next key of each coarse bucket goes */
+    uint32_t coarse_tile[SORT_DIGITS + 1];        /* tiles of the second partition before each coarse bucket */
+    uint32_t put_together;                        /* 1: two buckets are one, as the histogram has it; else 0 */
 
     /* Slots, and floats: */
-    uint32_t slots_full;               /* enum slots_state */
-    uint32_t coarse_size[SORT_DIGITS]; /* of coarse buckets on their way to slots */
-    uint32_t nties[PAIR_SLOTS_TILES];  /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
+    OWN_LINE uint32_t slots_full;               /* enum slots_state */
+    OWN_LINE uint32_t coarse_size[SORT_DIGITS]; /* of coarse buckets on their way to slots */
+    uint32_t nties[PAIR_SLOTS_TILES];           /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
     struct value_slots by_value;
     struct cell_counts cell_counts;
     struct cell_plan cells;
 
     /* Buckets by a sample: */
-    uint32_t sample_state, sample_done[2];            /* enum sample_state; CTAs that have counted, and moved, keys; */
+    OWN_LINE uint32_t sample_state;                   /* enum sample_state */
+    OWN_LINE uint32_t sample_done[2];                 /* CTAs that have counted, and moved, keys; */
     uint32_t sample_drawn[DRAWN_CELLS / DRAWN_GROUP]; /* that have compared drawn keys with those of a group */
     union {
         struct sampled_buckets sampled; /* of a split in one launch; else */
         struct sample_slots sample_slots;
     };
 };
+
+/* Is a word, which any CTA may write, no longer as it was? The first thread alone asks, and the others say no: if all warps of all CTAs
+ * asked, they would wait for one place of the L2 cache. For __syncthreads_or(). */
+static __device__ __forceinline__ bool has_turned(const uint32_t *word, uint32_t from) {
+    return threadIdx.x == 0 && *(const volatile uint32_t *)word != from;
+}
 
 /* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since a sample says that some bucket is too big for a
  * CTA anyway, or keys repeat, or bins of buckets would be deep; or floats are left to the passes. */

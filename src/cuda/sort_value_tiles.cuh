@@ -108,9 +108,9 @@ static __device__ __forceinline__ bool find_value_tile(struct slots_tile *tile, 
 }
 
 /* Its keys. */
-template <slots_step STEP, int ROWS, typename KEY, typename ITEMS>
-static __device__ __forceinline__ void load_value_tile(KEY (&keys)[ROWS], const struct slots_tile &tile, const ITEMS &items, uint32_t start,
-                                                       const struct split_job &job, const value_room<KEY> &room) {
+template <slots_step STEP, int ROWS, typename KEY>
+static __device__ __forceinline__ void load_value_tile(KEY (&keys)[ROWS], const struct slots_tile &tile, const struct warp_items &items,
+                                                       uint32_t start, const struct split_job &job, const value_room<KEY> &room) {
     const uint32_t first = tile.first + start;
     if (STEP == SLOTS_FINE && tile.first + tile.count > room.part(tile.coarse)) { /* some of them lie aside */
 #pragma unroll
@@ -120,10 +120,6 @@ static __device__ __forceinline__ void load_value_tile(KEY (&keys)[ROWS], const 
     const KEY *src = (STEP == SLOTS_FINE ? (const KEY *)job.out + room.start(tile.coarse) : (const KEY *)job.in) + first;
 #pragma unroll
     for (int row = 0; row < ROWS; row++) keys[row] = items.has(row) ? src[row * 32] : (KEY)0;
-}
-
-static __device__ __forceinline__ bool is_value_open(const struct split_job &job) {
-    return *(const volatile uint32_t *)&job.header->by_value.state == VALUES_OPEN;
 }
 
 /* All of a tile. False: the attempt has been given up. FULL: it has all the keys that a tile can have. */
@@ -140,10 +136,11 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
     const uint32_t warp = threadIdx.x / 32, start = warp * 32 * ROWS + threadIdx.x % 32, count = FULL ? SHAPE::ITEMS : tile.count;
     const struct warp_items items = FULL ? warp_items{32 * ROWS, 32 * ROWS} : items_of_warp(warp, ROWS, count);
     const value_room<KEY> room(job, plan);
-    const bool given_up = !is_value_open(job); /* asked before keys, or it would wait for them */
+    const bool given_up = has_turned(&job.header->by_value.state, VALUES_OPEN); /* asked before keys, or it would wait for them */
     KEY keys[ROWS];
     load_value_tile<STEP>(keys, tile, items, start, job, room);
     for (uint32_t digit = threadIdx.x; digit < ndigits; digit += THREADS) s.counts[digit] = 0;
+    if (STEP != SLOTS_ONLY && threadIdx.x == 0) s.uneven = 0;
     if (__syncthreads_or(given_up)) return false; /* else: zeroes before counts */
     struct packed_ranks<ROWS> ranks = {};
     constexpr bool SKEWED = FULL && STEP == SLOTS_FINE; /* where sorted keys are, whose warps may have two digits */
@@ -171,12 +168,18 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
             const uint32_t digit = digits.of(key);
             *room.place(digit, s.base[digit] + i - room.start(digit)) = key;
         }
-    } else {
+        return true;
+    }
+    const uint32_t nruns = COARSE ? plan.ncoarse : ndigits;
+    if (STEP != SLOTS_ONLY && are_long_runs(SHAPE::ITEMS * sizeof(KEY), nruns) && !s.uneven) {
+        write_runs<THREADS>(
+            s, nruns, [&](int32_t i) { return s_tile[i]; }, [&](uint32_t place, int32_t i, KEY key) { (area + place)[i] = key; });
+        return true;
+    }
 #pragma unroll 8
-        for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
-            const KEY key = s_tile[i];
-            area[s.base[digits.of(key)] + i] = key;
-        }
+    for (uint32_t i = threadIdx.x; i < count; i += THREADS) {
+        const KEY key = s_tile[i];
+        area[s.base[digits.of(key)] + i] = key;
     }
     return true;
 }

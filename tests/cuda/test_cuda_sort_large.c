@@ -65,6 +65,20 @@ static void test_twins(void) {
     }
 }
 
+/* So many keys of 32 bits that two partitions make large buckets, in slots or by a histogram behind them. Sorted keys have tiles of a few
+ * long runs. */
+static void test_large_buckets(void) {
+    static const struct {
+        upsweep_type type;
+        enum distribution distribution;
+    } cases[] = {{UPSWEEP_U32, RANDOM}, {UPSWEEP_I32, SORTED}, {UPSWEEP_F32, PROPORTION}, {UPSWEEP_U32, TWINS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sort_case c = {.form = KEYS, .type = cases[i].type, .n = (1 << 27) + 1 + i, .key_nbytes = 4, .shift = i};
+        c.order.descending = (uint32_t)i % 2;
+        test_case(c, cases[i].distribution);
+    }
+}
+
 int main(void) {
     upsweep_device device;
     if (begin_sorts(&device)) {
@@ -74,6 +88,7 @@ int main(void) {
         test_mended();
         test_mended_alone();
         test_twins();
+        if (!quick()) test_large_buckets();
     }
     return end_sorts();
 }
