@@ -170,9 +170,9 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
  * most; the threads of a CTA where there is only one partition, and its bits; keys a thread. */
 #define SLOTS_MIN_NBYTES (28u << 20)
 #define SLOTS_MORE_PART  10
-#define SLOTS_DEVIATIONS 7   /* standard ones, for which there is room */
+#define SLOTS_DEVIATIONS 7          /* standard ones, for which there is room */
 #define SLOTS_BIG_MIN    (1u << 27) /* of more keys of 32 bits, two partitions make large buckets */
-#define SLOTS_DEEP       64u /* keys of 32 bits of a bin: beyond, passes are quicker */
+#define SLOTS_DEEP       64u        /* keys of 32 bits of a bin: beyond, passes are quicker */
 #define SLOTS_THREADS    1024
 static constexpr __host__ __device__ uint32_t slots_single_bits(size_t key_nbytes) { return key_nbytes == 8 ? 10 : 11; }
 /* Of floats by value (sort_value_slots.cuh), with some to spare for a range that is not known. */
