@@ -209,8 +209,8 @@ typedef struct upsweep_options {
 /* Opens a context on a backend: "cpu", "cpu:N" (N threads), "cuda", "cuda:K" (device K), or "auto" (a GPU if there is one that this build
  * has code for, else the CPU).
  * On failure *ctx is NULL and upsweep_error(NULL) holds the sentence, for the calling thread.
- * Errors: NULL, BACKEND, OPTIONS (also if the environment variable UPSWEEP_CPU or UPSWEEP_CUDA names what there is not), MEMORY, THREADS;
- * and on cuda NO_DRIVER, OLD_DRIVER, CUDA. */
+ * Errors: NULL, BACKEND, OPTIONS (also if the environment variable UPSWEEP_CPU, UPSWEEP_CUDA or UPSWEEP_CUDA_SEED names what there is
+ * not), MEMORY, THREADS; and on cuda NO_DRIVER, OLD_DRIVER, CUDA. */
 UPSWEEP_CALL upsweep_open(upsweep_context **ctx, const char *backend);
 UPSWEEP_CALL upsweep_open_ex(upsweep_context **ctx, const char *backend, const upsweep_options *options);
 

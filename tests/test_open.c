@@ -122,6 +122,13 @@ static void test_environment(void) {
     unsetenv("UPSWEEP_CPU");
 #ifdef UPSWEEP_HAVE_CUDA
     check_misspelt("cuda", "UPSWEEP_CUDA");
+    check_misspelt("cuda", "UPSWEEP_CUDA_SEED");
+    static const char *const no_seeds[] = {"4294967296", "99999999999999999999", "-1", " 7", "7 "};
+    for (size_t i = 0; i < sizeof no_seeds / sizeof *no_seeds; i++) {
+        setenv("UPSWEEP_CUDA_SEED", no_seeds[i], 1);
+        CHECK_STATUS(upsweep_open(&ctx, "cuda"), UPSWEEP_ERR_OPTIONS);
+    }
+    unsetenv("UPSWEEP_CUDA_SEED");
 #endif
 }
 

@@ -24,6 +24,7 @@ struct cuda_queue {
     void *control;     /* CUDA_CONTROL_NBYTES of device memory, zero before the first launch: survives from call to call */
     int only_lookback; /* 1: the look-back pass at every size, and nothing else for which CTAs must be resident together */
     int only_ring;     /* 1: the ring pass at every size, if this GPU can run it */
+    uint32_t seed;     /* of the samples that sorts draw: they say which way is quicker, and nothing of the result */
 };
 
 /* May a call take whatever is fastest for its size? Not if one of the two passes has been asked for by name. */

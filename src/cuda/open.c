@@ -1,10 +1,12 @@
 /* open.c: which devices there are, and a context of the CUDA backend from open to close: its device, its stream, its control memory. */
 #include "impl.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { FIRST_DRIVER_TO_OVERLAP = 12030 }; /* also in stream capture */
 
@@ -127,7 +129,7 @@ static upsweep_status set_up(upsweep_context *ctx) {
 }
 
 /* UPSWEEP_CUDA names one of the two passes, so that tests reach both at every size. */
-static upsweep_status read_environment(upsweep_context *ctx, struct cuda_queue *queue) {
+static upsweep_status read_pass(upsweep_context *ctx, struct cuda_queue *queue) {
     const char *pass = getenv("UPSWEEP_CUDA");
     queue->only_lookback = pass != NULL && strcmp(pass, "lookback") == 0;
     queue->only_ring = pass != NULL && strcmp(pass, "ring") == 0;
@@ -135,10 +137,32 @@ static upsweep_status read_environment(upsweep_context *ctx, struct cuda_queue *
     return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "the environment variable UPSWEEP_CUDA is \"%.64s\"; it may be lookback or ring", pass);
 }
 
+/* Which keys a sample has must not be known to whoever makes the keys: else some could be hidden from it, and take the slowest way. So the
+ * seed is drawn from the clock and an address; or UPSWEEP_CUDA_SEED names it, so that a run can be had again. */
+static upsweep_status choose_seed(upsweep_context *ctx, struct cuda_queue *queue) {
+    const char *seed = getenv("UPSWEEP_CUDA_SEED");
+    if (seed == NULL || seed[0] == '\0') {
+        struct timespec now = {0};
+        (void)timespec_get(&now, TIME_UTC);
+        const uint64_t drawn = ((uint64_t)now.tv_sec ^ (uint64_t)now.tv_nsec << 32 ^ (uintptr_t)ctx) * UINT64_C(0x9e3779b97f4a7c15);
+        queue->seed = (uint32_t)(drawn >> 32); /* Knuth's multiplicative hash */
+        return UPSWEEP_OK;
+    }
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(seed, &end, 10);
+    if (seed[0] < '0' || seed[0] > '9' || *end != '\0' || errno != 0 || number > UINT32_MAX)
+        return context_fail(ctx, UPSWEEP_ERR_OPTIONS, "the environment variable UPSWEEP_CUDA_SEED is \"%.64s\"; it may be 0 to %" PRIu32,
+                            seed, UINT32_MAX);
+    queue->seed = (uint32_t)number;
+    return UPSWEEP_OK;
+}
+
 upsweep_status cuda_open(upsweep_context *ctx, int64_t index) {
     int device;
     struct cuda_queue queue = {0};
-    TRY(read_environment(ctx, &queue));
+    TRY(read_pass(ctx, &queue));
+    TRY(choose_seed(ctx, &queue));
     TRY(check_driver(ctx));
     TRY(choose_device(ctx, index, &device));
     struct cuda_impl *impl = context_host_alloc(&ctx->options, sizeof *impl);

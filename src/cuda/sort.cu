@@ -12,7 +12,8 @@
  *                         sort_mend.cuh; of keys alone the first pass is not stable, sort_unordered.cuh
  *        sort_rounds.cuh  the same in one launch, of as many keys as fit the multiprocessors
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
- *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh
+ *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh,
+ *                         sort_bucket_large.cuh
  *        sort_fused.cuh   with two of its steps in one launch, of as many keys as fit the multiprocessors; also for pairs of 32-bit keys,
  *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
  *        sort_fused_gaps.cuh     of those that have bits in common; passes leave these out, too: sort_gaps.cuh

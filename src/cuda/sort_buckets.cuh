@@ -1,11 +1,12 @@
 /* sort_buckets.cuh: the buckets of a split, each by a CTA (sort_bucket.cuh), wherever they lie: one for each number, in slots or not; by a
- * sample. What has deep bins of many distinct items is left to a second kernel, which also writes what need not be sorted.
+ * sample. What has deep bins of many distinct items, or does not fit shared memory, is left to a second kernel, which also writes what need
+ * not be sorted.
  *
  * Cost: as sort_bucket.cuh. */
 #ifndef UPSWEEP_CUDA_SORT_BUCKETS_CUH
 #define UPSWEEP_CUDA_SORT_BUCKETS_CUH
 
-#include "sort_bucket_slow.cuh"
+#include "sort_bucket_large.cuh"
 #include "sort_bucket_words.cuh"
 #include "sort_value_slots.cuh"
 
@@ -83,7 +84,8 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::CTAS_PER_SM) split_buck
         if constexpr (sizeof(ITEM) > sizeof(KEY))
             sorted = sorted || (list.slots && job.value_nbytes == 4 && job.value_unit == 4 &&
                                 sort_bucket_by_words<SHAPE>(job, found, s_memory, s_desk));
-        sorted = sorted || sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk);
+        const bool fits = !SAMPLES<KEY, ITEM> || found.n <= SHAPE::ITEMS;
+        sorted = sorted || (fits && sort_bucket<KEY, ITEM, SHAPE>(job, found, s_memory, s_desk));
         if (!sorted && threadIdx.x == 0) job.cursor[atomicAdd(&job.header->nleft, 1)] = number;
         if (number + gridDim.x >= nbuckets) return;
         __syncthreads(); /* nobody needs the shared memory any more */
@@ -141,6 +143,13 @@ __global__ void __launch_bounds__(SHAPE::THREADS, SHAPE::STABLE_CTAS_PER_SM)
     if (SAMPLES<KEY, ITEM> && list.sampled) fill_counted<KEY, SHAPE::THREADS>(job, s_memory);
     for (uint32_t i = blockIdx.x; i < nleft; i += gridDim.x) {
         const struct found_bucket<ITEM> found = list.find<KEY, ITEM>(job, job.cursor[i], 0);
+        if constexpr (SAMPLES<KEY, ITEM>) {
+            if (found.n > SHAPE::ITEMS) {
+                sort_large_bucket<KEY, SHAPE>(job, found, s_memory);
+                __syncthreads(); /* nobody needs the shared memory any more */
+                continue;
+            }
+        }
         if constexpr (CLOSES<KEY, ITEM>) {
             if (list.sampled && sort_closed_bucket<KEY, SHAPE>(job, found.src + found.from, found.n, found.start, s_memory, s_desk)) {
                 __syncthreads(); /* nobody needs the shared memory any more */

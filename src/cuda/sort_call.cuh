@@ -140,6 +140,7 @@ static void begin_call(struct sort_call *call, const struct cuda_queue *queue, c
     call->gathered = args->values_in && args->value_nbytes > (is_ranked(queue, args) ? RANKS_VALUE_MAX : MOVED_VALUE_MAX);
     set_buffers(job, args, call->gathered, sizeof(KEY));
     set_scratch(job, args, &call->layout, call->gathered, call->scratch);
+    job->seed = queue->seed;
     call->word = !job->has_values ? 0 : !job->by_place && job->value_nbytes == 8 ? 8 : 4;
     set_tiles(job, rows_of_tiles(queue, args->n, sizeof(KEY), call->word), sizeof(KEY));
     job->most_values = few_values<KEY>(queue, args);
@@ -187,6 +188,7 @@ template <typename KEY, typename ITEM> static void begin_split(struct sort_call 
     split->out = job->keys_out;
     split->tmp = job->keys_tmp;
     split->n = (uint32_t)job->n;
+    split->seed = job->seed;
     split->nsms = (uint32_t)call->queue->nsms;
     split->flip = job->flip;
     split->float_mask = job->float_mask;

@@ -244,7 +244,8 @@ static __device__ __forceinline__ void plan_slots(const struct split_job &job, c
     if (threadIdx.x > 0) return;
     plan->nnumbers = used;
     job.cell_slot[used] = total;
-    if (total + (job.slots.coarse_bits ? total / CELL_SLOTS_ASIDE_PART : 0) > job.slots.float_items) job.header->slots_full = SLOTS_FULL;
+    const uint32_t most = total + (job.slots.coarse_bits ? total / CELL_SLOTS_ASIDE_PART : 0);
+    if (most > job.slots.float_items || is_value_frequent(job)) job.header->slots_full = SLOTS_FULL;
 }
 
 /* ---- the step -------------------------------------------------------------------------------------------------------------- */
@@ -299,9 +300,9 @@ static __device__ __forceinline__ void count_part_of_cells(const struct split_jo
     if (threadIdx.x == 0) s.largest = s.desk.ndivided = 0;
     __syncthreads(); /* zeroes before counts */
     const KEY *in = (const KEY *)job.in;
-    if (job.most_values && sample_has_few_values(in, job.n, job.most_values, s.words)) return give_cells_up(job); /* as all CTAs do */
+    if (job.most_values && sample_has_few_values(in, job, s.words)) return give_cells_up(job); /* as all CTAs do */
     const bool looks = job.values_out;
-    const KEY drawn = sampled_key(in, job.n);
+    const KEY drawn = sampled_key(in, job);
     if (!looks && keys_repeat(job, (uint32_t)__syncthreads_count(meets_equal((KEY)(drawn ^ in[0]), s.words)), 10))
         return give_cells_up(job); /* as most CTAs do: the others count in vain */
     const KEY image = key_order<KEY>(job).image(drawn);

@@ -48,9 +48,10 @@ struct value_buckets {
     double scale, shift;
 };
 
-/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even; crowded: but only in large parts of their range, as they
- * repeat; in ranges: as they lie in many narrow ones. */
-enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_FULL, VALUES_CROWDED, VALUES_IN_RANGES };
+/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even; uneven: a closer look has found that, or a key for which
+ * there is no slot; full: it has not, but a slot was too small, most likely for a value that repeats; crowded: they are even only in large
+ * parts of their range, as they repeat; in ranges: as they lie in many narrow ones. */
+enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_UNEVEN, VALUES_FULL, VALUES_CROWDED, VALUES_IN_RANGES };
 
 /* Of slots of floats by value (sort_value_slots.cuh). Device memory, zeroed before. */
 struct value_slots {

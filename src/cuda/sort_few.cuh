@@ -57,12 +57,14 @@ static __device__ __forceinline__ uint32_t value_slot(uint64_t value) {
 }
 
 /* A sample: of each thread a key, the same in each CTA; any of the thread's part of all, since keys may lie in some order by equal
- * distances; not drawn by value_slot()'s hash: of keys that rise by equal steps many would share a counter, at one size in eight. */
-static __device__ __forceinline__ uint64_t sampled_at(uint64_t n, uint32_t thread) {
-    return thread * n / VALUE_SAMPLE + (mixed(thread + 1) * (n / VALUE_SAMPLE) >> 32);
+ * distances; not drawn by value_slot()'s hash: of keys that rise by equal steps many would share a counter, at one size in eight. JOB: one
+ * that has n keys and a seed. */
+template <typename JOB> static __device__ __forceinline__ uint64_t sampled_at(const JOB &job, uint32_t thread) {
+    const uint64_t n = job.n;
+    return thread * n / VALUE_SAMPLE + draw_below((uint32_t)(n / VALUE_SAMPLE), thread, job.seed);
 }
-template <typename KEY> static __device__ __forceinline__ KEY sampled_key(const KEY *keys, uint64_t n) {
-    return keys[sampled_at(n, threadIdx.x)];
+template <typename KEY, typename JOB> static __device__ __forceinline__ KEY sampled_key(const KEY *keys, const JOB &job) {
+    return keys[sampled_at(job, threadIdx.x)];
 }
 
 /* Are keys of some 3000 values, or fewer, if so many of a sample occur once, and so many are one of two? Of so many values five times as
@@ -89,11 +91,11 @@ template <typename KEY> static __device__ __forceinline__ void count_sample(int 
 }
 
 /* Do the keys look like few values? most: how many that are. As above. */
-template <typename KEY>
-static __device__ __forceinline__ bool sample_has_few_values(const KEY *keys, uint64_t n, uint32_t most, uint32_t *s_counts) {
+template <typename KEY, typename JOB>
+static __device__ __forceinline__ bool sample_has_few_values(const KEY *keys, const JOB &job, uint32_t *s_counts) {
     int nonce, ntwice;
-    count_sample(&nonce, &ntwice, (KEY)(sampled_key(keys, n) ^ keys[0]), s_counts);
-    return most > SORT_DIGITS ? are_few_values(nonce, ntwice) : are_very_few_values(nonce, ntwice);
+    count_sample(&nonce, &ntwice, (KEY)(sampled_key(keys, job) ^ keys[0]), s_counts);
+    return job.most_values > SORT_DIGITS ? are_few_values(nonce, ntwice) : are_very_few_values(nonce, ntwice);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
@@ -258,7 +260,7 @@ static __device__ __forceinline__ bool count_by_value(const struct sort_job &job
     }
     __syncthreads(); /* zeroes before counts */
     const struct value_counts<KEY> counts = { keys[0], s_values, s_counts, s, &job.header->values.incomplete, nseen, news };
-    bool few = *tried = sample_has_few_values(keys, job.n, job.most_values, s_counts);
+    bool few = *tried = sample_has_few_values(keys, job, s_counts);
     if (few) {
         for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += VALUE_SAMPLE) s_values[i] = 0;
         __syncthreads(); /* zeroes before values */

@@ -129,7 +129,7 @@ static __device__ __forceinline__ void copy_runs_by(const DIGITS &digits, const 
 
 /* This thread's key of a sample drawn at random. */
 template <typename KEY> static __device__ __forceinline__ KEY drawn_key(const struct split_job &split) {
-    return sampled_key((const KEY *)split.in, split.n);
+    return sampled_key((const KEY *)split.in, split);
 }
 
 /* What is not finite counts as 0. */
@@ -163,7 +163,8 @@ template <typename KEY> static __device__ __forceinline__ void get_spaced_keys(K
         KEY keys[SAMPLER_KEYS];
     } sector;
     const uint64_t place = threadIdx.x % 32 * (SAMPLERS / 32) + threadIdx.x / 32; /* those of a warp are from all over the input */
-    const KEY *near = (const KEY *)split.in + place * split.n / SAMPLERS;
+    const uint32_t stretch = split.n / SAMPLERS, inset = draw_below(stretch - min(stretch, 2u * SAMPLER_KEYS), 0, split.seed);
+    const KEY *near = (const KEY *)split.in + place * split.n / SAMPLERS + inset;
     const uint4 *from = (const uint4 *)(((uintptr_t)near + sizeof sector - 1) / sizeof sector * sizeof sector);
 #pragma unroll
     for (uint32_t i = 0; i < sizeof sector / sizeof(uint4); i++) sector.vectors[i] = from[i];

@@ -46,7 +46,7 @@ static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const str
 #pragma unroll
     for (int k = 0; k < PER; k++) {
         const uint32_t i = k * FUSED_THREADS + threadIdx.x % 32 * (FUSED_THREADS / 32) + threadIdx.x / 32;
-        const uint32_t random = (i + 1) * 0x9e3779b9u >> 8; /* Knuth's multiplicative hash */
+        const uint32_t random = mixed(i + split.seed) >> 8;
         const uint32_t at = min((uint32_t)(((float)i + (float)random * 0x1p-24f) * stretch), split.n - 1);
         KEY image[1] = {((const KEY *)split.in)[at]}, head[1];
         order.make_heads(head, image, at);

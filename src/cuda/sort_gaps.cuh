@@ -100,7 +100,7 @@ template <typename KEY> struct varying_bits {
 template <typename KEY, typename JOB> static __device__ __forceinline__ uint64_t varying_in_sample(const JOB &job, uint64_t (&s_seen)[32]) {
     const struct key_order<KEY> order(job);
     const KEY *keys = (const KEY *)job.in;
-    return or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
+    return or_of_threads((KEY)(order.image(sampled_key(keys, job)) ^ order.image(keys[0])), s_seen);
 }
 
 /* Does a sample say that a pass can be saved, or two where keys are opened by one more, and that there are not so few values that they are
@@ -118,7 +118,7 @@ template <typename KEY, typename JOB>
 static __device__ __forceinline__ struct often_bits often_in_sample(const JOB &job, uint64_t (&s_words)[2][32]) {
     constexpr uint32_t HALVES = sizeof(KEY) / sizeof(uint32_t);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const KEY image = key_order<KEY>(job).image(sampled_key((const KEY *)job.in, job.n));
+    const KEY image = key_order<KEY>(job).image(sampled_key((const KEY *)job.in, job));
     const uint64_t set = or_of_warp(image), clear = or_of_warp((KEY)~image);
     if (lane == 0) s_words[0][warp] = set;
     if (lane == 0) s_words[1][warp] = clear;

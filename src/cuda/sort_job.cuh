@@ -90,6 +90,7 @@ struct sort_job {
     const void *values_in; /* NULL: values are the indices of the keys */
     void *values_out, *values_tmp;
     uint64_t n;
+    uint32_t seed; /* of samples */
 
     uint64_t flip, float_mask; /* of image() */
     uint32_t npasses;

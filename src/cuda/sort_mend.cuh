@@ -43,8 +43,7 @@ template <typename KEY> static __device__ __forceinline__ void draw_sample(const
     const struct key_order<KEY> order(job);
     const uint64_t part = job.n / MEND_SAMPLE;
     for (uint32_t i = blockIdx.x * 32 + threadIdx.x; threadIdx.x < 32 && i < MEND_SAMPLE; i += gridDim.x * 32) {
-        const uint32_t random = (i + 1) * 0x9e3779b9u; /* Knuth's multiplicative hash */
-        job.header->values.key[i] = order.image(((const KEY *)job.keys_in)[i * part + (random * part >> 32)]);
+        job.header->values.key[i] = order.image(((const KEY *)job.keys_in)[i * part + draw_below((uint32_t)part, i, job.seed)]);
     }
 }
 

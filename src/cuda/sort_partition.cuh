@@ -15,13 +15,6 @@
 
 #define ROWS_TOGETHER 4 /* rows, together, of tiles that may have fewer than there is code for */
 
-/* Runs that are written in whole lines (write_runs()): so many bytes on average at least, and items of one at most; rows that are read
- * before they are written, and of 64 bits. */
-#define RUN_NBYTES    384
-#define RUN_MOST      1024
-#define RUN_ROWS      6
-#define RUN_ROWS_WIDE 4
-
 /* FIRST: of the input. */
 template <typename ITEM, bool FIRST> struct partition_shape {
     static constexpr int ROWS = sizeof(ITEM) == 8 ? SPLIT_ROWS_WIDE : FIRST ? SPLIT_ROWS_FIRST : SPLIT_ROWS_NARROW;
@@ -145,7 +138,7 @@ template <uint32_t NDIGITS> struct digit_partition {
     uint32_t counts[NDIGITS]; /* of each digit in the tile */
     uint32_t base[NDIGITS];   /* where a digit's items go, less their place in the tile */
     uint32_t sums[32];
-    uint32_t uneven;          /* not 0: some digit has more than RUN_MOST items */
+    uint32_t uneven;          /* not 0: some digit has more than RUN_MOST items; zeroed, and asked, by those who write long runs */
     uint16_t places[NDIGITS]; /* in the tile; of 16 bits, since packed words meet less in a bank */
 };
 

@@ -62,6 +62,7 @@ template <typename KEY, typename ITEM> static bool plan_split(struct sort_call *
     if (slots) add_step(call, STEP_SLOTS);
     if (cells) add_step(call, STEP_CELLS);
     const bool sampled = alone && choose_sample_slots<KEY>(split);
+    if (alone && !sampled) choose_large<KEY>(split);
     if (!sampled || (sizeof(KEY) == 4 && slots)) add_step(call, STEP_SPLIT);
     if (sampled) add_step(call, STEP_SAMPLE_SLOTS);
     return add_step(call, STEP_BUCKETS);

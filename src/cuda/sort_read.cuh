@@ -16,6 +16,9 @@ static __device__ __forceinline__ uint32_t mixed(uint32_t x) {
     return x ^ x >> 16;
 }
 
+/* A number below `most`: draw i of those by this seed. */
+static __device__ __forceinline__ uint32_t draw_below(uint32_t most, uint32_t i, uint32_t seed) { return __umulhi(mixed(i + seed), most); }
+
 /* Calls counter.add(keys) with arrays of various lengths until all n have been seen. The first nthreads of each CTA call it. */
 template <typename VECTOR = uint4, typename KEY, typename COUNTER>
 static __device__ __forceinline__ void read_keys(const KEY *keys, uint64_t n, const COUNTER &counter, uint32_t nthreads = blockDim.x) {

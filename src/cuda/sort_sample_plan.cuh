@@ -35,7 +35,7 @@ template <typename KEY> static __device__ __forceinline__ bool is_narrow(const s
 
 /* Where key number i of 2^bits is, one of each of as many stretches of the input. */
 static __device__ __forceinline__ uint32_t drawn_at(const struct split_job &job, uint32_t i, uint32_t bits) {
-    const uint32_t random = (i + bits) * 0x9e3779b9u; /* Knuth's multiplicative hash */
+    const uint32_t random = mixed(i + bits + job.seed);
     return (uint32_t)(((uint64_t)i * job.n + ((uint64_t)random * job.n >> 32)) >> bits);
 }
 
@@ -63,7 +63,7 @@ template <typename KEY>
 static __device__ __forceinline__ bool few_bits_vary(bool *gaps, const struct split_job &job, uint64_t (&s_seen)[32]) {
     const key_order<KEY> order(job);
     const KEY *keys = (const KEY *)job.in;
-    const uint64_t varying = or_of_threads((KEY)(order.image(sampled_key(keys, job.n)) ^ order.image(keys[0])), s_seen);
+    const uint64_t varying = or_of_threads((KEY)(order.image(sampled_key(keys, job)) ^ order.image(keys[0])), s_seen);
     __syncthreads(); /* nobody needs the desk any more */
     const uint32_t span = 64 - (uint32_t)__clzll((long long)varying) - ((uint32_t)__ffsll((long long)varying) - 1);
     *gaps = span > count_bits(varying) + DRAWN_GAPS && digits_saved(varying) > 0;
@@ -118,7 +118,7 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
     if (thread < DRAWN_CELLS) counts_of_cells<KEY>(job)[thread] = 0;
     s.before[t] = 0;
     __syncthreads(); /* zeroes before counts */
-    const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words);
+    const bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job, s_words);
     if (thread == 0) job.header->outcome = few ? PERHAPS_FEW : NOT_SPLIT;
     if (few || (narrow ? !is_for_sample<KEY>(job, s_seen, s_words) : are_for_passes<KEY>(job, s_seen))) return;
     if (thread == 0) job.header->sample_state = SAMPLE_OPEN;

@@ -76,7 +76,7 @@ template <typename KEY, int THREADS> struct slots_sample {
 
     __device__ __forceinline__ void load(const struct split_job &job) {
 #pragma unroll
-        for (int i = 0; i < OF_THREAD; i++) keys[i] = ((const KEY *)job.in)[sampled_at(job.n, threadIdx.x + i * THREADS)];
+        for (int i = 0; i < OF_THREAD; i++) keys[i] = ((const KEY *)job.in)[sampled_at(job, threadIdx.x + i * THREADS)];
         if (BITS) first = *(const KEY *)job.in;
     }
     /* Must some bucket be too big, or bins deep? s_sums: two words. All threads call it. */
@@ -110,7 +110,8 @@ template <typename KEY, int THREADS> struct slots_sample {
 /* Pairs: do keys repeat too often, as some of the sample are equal, or equal to those before them? sampled: this thread's. All threads call
  * it; the table remains. */
 static __device__ __forceinline__ bool sample_repeats(const struct split_job &job, uint32_t sampled, const struct looked_keys &looked) {
-    const uint32_t before = ((const uint32_t *)job.in)[sampled_at(job.n, threadIdx.x) - 1];
+    const uint64_t at = sampled_at(job, threadIdx.x);
+    const uint32_t before = ((const uint32_t *)job.in)[at > 0 ? at - 1 : 1];
     looked.clear();
     __syncthreads(); /* the table is clear */
     return __syncthreads_count(looked.meets_itself(sampled) || sampled == before) > PAIR_SLOTS_SAMPLE_REPEATS;
@@ -139,7 +140,9 @@ static __device__ __forceinline__ bool look_at_keys(const struct split_job &job,
     __syncthreads(); /* zeroes before counts */
     const uint32_t nloads = nkeys / N;
     const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY), nvectors = (job.n - skipped) / N;
-    const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped);
+    const uint32_t ngroups_log = 31 - (uint32_t)__clz((int)(nloads / COUNTS::VECTORS)); /* of as many stretches of the input */
+    const uint32_t inset = draw_below((nvectors >> ngroups_log) - COUNTS::VECTORS + 1, 0, job.seed);
+    const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped) + inset;
     for (uint32_t first = threadIdx.x; first < nloads; first += TOGETHER * blockDim.x) {
         if (__any_sync(~0u, *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN)) return false; /* others have found out */
         union {
@@ -149,7 +152,7 @@ static __device__ __forceinline__ bool look_at_keys(const struct split_job &job,
 #pragma unroll
         for (uint32_t k = 0; k < TOGETHER; k++) {
             const uint32_t i = (first + k * blockDim.x) % nloads, group = i / COUNTS::VECTORS;
-            got.vector[k] = vectors[((uint64_t)group * nvectors >> (31 - __clz((int)(nloads / COUNTS::VECTORS)))) + i % COUNTS::VECTORS];
+            got.vector[k] = vectors[((uint64_t)group * nvectors >> ngroups_log) + i % COUNTS::VECTORS];
         }
         uint32_t npairs = 0;
 #pragma unroll

@@ -11,8 +11,9 @@
  * (sort_slots.cuh), of floats (sort_value_slots.cuh, sort_cell_slots.cuh), and of other floats and skewed keys
  * (sort_sample_slots.cuh).
  *
- * A bucket too big for a CTA is seen in step 1, before anything has moved. Then all is left to the stable passes (sort_pass.cuh) that are
- * queued behind, and the kernels of steps 2 and 3 return at once; otherwise it is the passes that do. So are keys of few values, since
+ * A bucket too big for a CTA is seen in step 1, before anything has moved. A few of large inputs, of keys alone, are sorted by a CTA each
+ * all the same (sort_bucket_large.cuh). Else all is left to the stable passes (sort_pass.cuh) that are queued behind, and the kernels of
+ * steps 2 and 3 return at once; otherwise it is the passes that do. So are keys of few values, since
  * these are only counted there (sort_few.cuh). An argsort is left to them, too, if keys repeat, which shows in how uneven the buckets are:
  * equal keys fill bins with items that only their indices tell apart. Behind slots, keys alone are counted in twice as many buckets as they
  * would need if they did not repeat; if then two neighbours fit a CTA together, wherever they are, each two are one bucket.
@@ -28,6 +29,8 @@
 
 #include "sort_histogram.cuh"
 #include "sort_split_job.cuh"
+
+#define LARGE_DRAWN 16 /* keys that a thread draws, to see whether those of huge buckets repeat */
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +49,7 @@ template <typename KEY, typename DIGITS> struct bucket_counts {
         for (int i = 0; i < N; i++) {
             const uint32_t bucket = digits.of(order.image(keys[i])), half = bucket % 2 * 16;
             const uint32_t old = atomicAdd(&mine[bucket / 2 * job.copies], 1u << half) >> half & 0xffff;
-            if (old >= job.bucket_max) *stop = job.header->counted_too_many = 1; /* one CTA alone has */
+            if (old >= job.most_counted) *stop = job.header->counted_too_many = 1; /* one CTA alone has */
         }
     }
 };
@@ -57,10 +60,28 @@ template <typename KEY, typename DIGITS> struct bucket_counts {
 static __device__ __forceinline__ uint32_t sum4(uint4 v) { return v.x + v.y + v.z + v.w; }
 static __device__ __forceinline__ uint32_t max4(uint4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
 
+/* Buckets that are too large for the shared memory of a CTA: the keys of all of them, and of the largest; and of those that are so large
+ * that they must have frequent values (sort_bucket_large.cuh): how many, and all their keys. */
+struct large_buckets {
+    uint32_t nkeys, most, nhuge, nhuge_keys;
+    uint32_t ndrawn, nrare; /* of a sample of these: how many keys, and how many of values that are not frequent */
+
+    __device__ __forceinline__ void add(uint32_t n, uint32_t any) {
+        atomicAdd(&nkeys, n);
+        atomicMax(&most, n);
+        if (n <= any) return;
+        atomicAdd(&nhuge, 1);
+        atomicAdd(&nhuge_keys, n);
+    }
+    __device__ __forceinline__ bool are_too_large(const struct split_job &job) const {
+        return nkeys > 0 && (most > job.large_max || nkeys > job.n / LARGE_PART);
+    }
+};
+
 /* What the sizes of the buckets tell of the keys. */
 struct bucket_news {
-    bool too_big, two_too_big; /* one is; two that may be put together are together */
-    uint32_t nuneven;          /* of nbuckets / 2 pairs of neighbours: how many differ by more than chance */
+    struct large_buckets large, large_twos; /* twos: of neighbours that may be put together */
+    uint32_t nuneven;                       /* of nbuckets / 2 pairs of neighbours: how many differ by more than chance */
 };
 
 /* Are two neighbours two standard deviations apart? One pair in 22 is, if keys are drawn one by one, and nearly none if they are in steps.
@@ -78,16 +99,18 @@ static __device__ void scan_buckets(const struct split_job &job, uint32_t nbucke
     const uint32_t steps = (nbuckets / 128 + nwarps - 1) / nwarps; /* of 128 counters */
     const uint32_t begin = min(warp * steps * 128, nbuckets), end = min(begin + steps * 128, nbuckets);
     const uint32_t mean = job.n / nbuckets;
-    uint32_t sum = 0, most = 0, most_of_two = 0, nuneven = 0;
+    uint32_t sum = 0, nuneven = 0;
     for (uint32_t i = begin + lane * 4; i < end; i += 128) {
         const uint4 counts = __ldcg((const uint4 *)&job.cursor[i]); /* from L2, where the other CTAs' atomics took place */
         sum += sum4(counts);
-        most = max(most, max4(counts));
-        most_of_two = max(most_of_two, max(counts.x + counts.y, counts.z + counts.w));
+        const uint32_t sizes[] = {counts.x, counts.y, counts.z, counts.w};
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (sizes[k] > job.bucket_max) news.large.add(sizes[k], job.large_any);
+            if (k % 2 && sizes[k - 1] + sizes[k] > job.bucket_max) news.large_twos.add(sizes[k - 1] + sizes[k], job.large_any);
+        }
         nuneven += uneven2(counts.x, counts.y, mean) + uneven2(counts.z, counts.w, mean);
     }
-    if (most > job.bucket_max) news.too_big = true;
-    if (most_of_two > job.bucket_max) news.two_too_big = true;
     if (nuneven) atomicAdd(&news.nuneven, nuneven);
     const uint32_t warp_sum = sum_warp(sum);
     uint32_t before = __shfl_sync(~0u, scan_threads(lane == 0 ? warp_sum : 0, s_sums), 0);
@@ -125,12 +148,47 @@ static __device__ __forceinline__ void put_together(const struct split_job &job,
     if (threadIdx.x == 0) job.header->put_together = 1;
 }
 
+/* Can CTAs sort the large buckets, each of which is 2^two neighbours? Huge ones only if most of their keys are of frequent values: of some
+ * that are drawn, one in as many as frequent values there may be shares a counter with such a key. large is in shared memory; s_counts
+ * [VALUE_SLOTS]. All threads of a CTA call it, when all starts are known. */
+template <typename KEY, typename DIGITS>
+static __device__ __forceinline__ bool can_sort_large(const struct split_job &job, struct large_buckets &large, uint32_t two,
+                                                      const key_order<KEY> &order, const DIGITS &digits, uint32_t *s_counts) {
+    if (large.are_too_large(job)) return false;
+    if (large.nhuge == 0) return true;
+    KEY images[LARGE_DRAWN];
+    uint32_t least[LARGE_DRAWN]; /* keys that make a value frequent, among those drawn of a huge bucket; else 0 */
+#pragma unroll
+    for (uint32_t k = 0; k < LARGE_DRAWN; k++)
+        images[k] = ((const KEY *)job.in)[draw_below(job.n, k * SPLIT_HISTOGRAM_THREADS + threadIdx.x, job.seed)];
+    order.make_images(images);
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += SPLIT_HISTOGRAM_THREADS) s_counts[i] = 0;
+    __syncthreads(); /* zeroes before counts */
+#pragma unroll
+    for (uint32_t k = 0; k < LARGE_DRAWN; k++) {
+        const uint32_t bucket = digits.of(images[k]) >> two;
+        const uint32_t size = job.start[(bucket + 1) << two] - job.start[bucket << two];
+        const float drawn = (float)size * (float)(LARGE_DRAWN * SPLIT_HISTOGRAM_THREADS) / (float)job.n;
+        least[k] = size > job.large_any ? max(2u, (uint32_t)(drawn / FREQUENT_VALUES)) : 0;
+        if (least[k]) atomicAdd(&s_counts[value_slot(images[k])], 1);
+    }
+    __syncthreads(); /* all counts */
+#pragma unroll
+    for (uint32_t k = 0; k < LARGE_DRAWN; k++) {
+        if (least[k]) atomicAdd(&large.ndrawn, 1);
+        if (s_counts[value_slot(images[k])] < least[k]) atomicAdd(&large.nrare, 1);
+    }
+    __syncthreads(); /* both sums */
+    const float nrare = (float)large.nhuge_keys * (float)large.nrare / (float)max(large.ndrawn, 1u);
+    return nrare < (float)large.nhuge * (float)job.bucket_max + (float)(2 * job.large_any);
+}
+
 /* Must some bucket be too big? How many pairs of sampled keys share a bucket? All CTAs agree. The counters are zero, and will be again. All
  * threads call it. */
 template <typename KEY, typename DIGITS>
 static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &job, const struct bucket_counts<KEY, DIGITS> &counts,
                                                         uint32_t *s_npairs) {
-    const uint32_t bucket = counts.digits.of(counts.order.image(sampled_key((const KEY *)job.in, job.n))), half = bucket % 2 * 16;
+    const uint32_t bucket = counts.digits.of(counts.order.image(sampled_key((const KEY *)job.in, job))), half = bucket % 2 * 16;
     uint32_t *word = &counts.words[bucket / 2 * job.copies];
     const uint32_t npairs = sum_warp(atomicAdd(word, 1u << half) >> half & 0xffff);
     if (threadIdx.x % 32 == 0) atomicAdd(s_npairs, npairs);
@@ -147,7 +205,7 @@ static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &
 template <typename KEY>
 static __device__ __forceinline__ bool is_for_sample(const struct split_job &job, uint64_t (&s_seen)[32], uint32_t *s_counts) {
     if (closed_digits(varying_in_sample<KEY>(job, s_seen)) < sizeof(KEY)) return false;
-    const KEY image = key_order<KEY>(job).image(sampled_key((const KEY *)job.in, job.n));
+    const KEY image = key_order<KEY>(job).image(sampled_key((const KEY *)job.in, job));
     const uint32_t nbefore = atomicAdd(&s_counts[value_slot(image)], 1);
     __syncthreads(); /* all counts */
     const bool alone = s_counts[value_slot((KEY)(image - 1))] == 0 && s_counts[value_slot((KEY)(image + 1))] == 0;
@@ -190,7 +248,7 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     const struct bucket_counts<KEY, DIGITS> counts = {
         job, key_order<KEY>(job), cut_number<DIGITS, KEY>(job, 0, number_bits, s_table.entries), s_words, &s_stop
     };
-    bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job.n, job.most_values, s_words), two_digits = false;
+    bool few = job.most_values && sample_has_few_values((const KEY *)job.in, job, s_words), two_digits = false;
     if (passes.header && passes.has_values) {
         const uint64_t varying = varying_in_sample<KEY>(job, s_seen);
         few = few && closed_digits(varying) > 1;   /* else passes by that digit are as quick, and need not know the values */
@@ -226,14 +284,20 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
     }
     if (!is_done_last(&job.header->ctas_done)) return;
     enum split_outcome outcome = few ? PERHAPS_FEW : NOT_SPLIT;
+    bool together = false;
     if (!skewed && !__ldcg(&job.header->counted_too_many)) {
         scan_buckets(job, nbuckets, s_sums, s_news);
         __syncthreads(); /* all starts, and all news; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);
-        if (!s_news.too_big) outcome = s_news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
+        together = job.may_be_two && (s_news.large_twos.nkeys == 0 || s_news.large.nkeys > 0) &&
+                   can_sort_large(job, s_news.large_twos, 1, counts.order, counts.digits, s_words);
+        const bool drawn = s_news.large_twos.ndrawn > 0; /* and too few repeat */
+        const bool fits =
+            together || (!(drawn && s_news.large.nhuge > 0) && can_sort_large(job, s_news.large, 0, counts.order, counts.digits, s_words));
+        if (fits) outcome = s_news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     }
     if (threadIdx.x == 0) job.header->outcome = outcome;
-    if (outcome == ALL_FIT && job.may_be_two && !s_news.two_too_big) put_together(job, nbuckets / 2);
+    if (outcome == ALL_FIT && together) put_together(job, nbuckets / 2);
 }
 
 #endif

@@ -268,6 +268,14 @@ template <typename KEY> static bool choose_sample_slots(struct split_job *job) {
     return true;
 }
 
+/* Chooses how large the buckets may be that CTAs sort though they do not fit shared memory: where nothing but stable passes would else do
+ * it, as long as these take longer. Of 64 bits they take four times as long, while counting keys that repeat takes little more. */
+template <typename KEY> static void choose_large(struct split_job *job) {
+    if (job->n <= LARGE_MIN) return;
+    job->large_max = (job->n - LARGE_MIN) / LARGE_ONE_PART * (sizeof(KEY) == 8 ? 4 : 1);
+    job->large_any = max_u32(job->n / LARGE_ANY_PART, job->bucket_max);
+}
+
 /* ---- keys with values -------------------------------------------------------------------------------------------------------- */
 
 /* By two partitions, since only the second takes enough bits off a key to leave room for a place. */

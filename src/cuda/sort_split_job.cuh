@@ -32,7 +32,7 @@ struct split_header {
     OWN_LINE uint32_t slots_full;               /* enum slots_state */
     OWN_LINE uint32_t coarse_size[SORT_DIGITS]; /* of coarse buckets on their way to slots */
     uint32_t nties[PAIR_SLOTS_TILES];           /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
-    struct value_slots by_value;
+    OWN_LINE struct value_slots by_value;
     struct cell_counts cell_counts;
     struct cell_plan cells;
 
@@ -89,6 +89,7 @@ struct split_job {
     void *tmp;    /* after the first partition: whole items; or NULL: their halves */
     void *second; /* after the second: the same */
     uint32_t n;
+    uint32_t seed;             /* of samples */
     uint32_t nsms;             /* multiprocessors */
     uint64_t flip, float_mask; /* of image() */
 
@@ -118,6 +119,9 @@ struct split_job {
     /* The histogram, and who leaves keys to the passes: */
     uint32_t copies;        /* of each counter of the histogram kernel */
     uint32_t sample_limit;  /* of pairs of sampled keys that may share a bucket; 0: no sample is taken */
+    uint32_t large_max;     /* keys of a bucket that a CTA may sort though they do not fit its shared memory; 0: none */
+    uint32_t large_any;     /* the same if they do not repeat */
+    uint32_t most_counted;  /* keys of one that a CTA may count: beyond, it is too large */
     uint32_t uneven_limit;  /* of pairs of neighbouring buckets further apart than chance has it: beyond, stable passes do it */
     struct seen_bits *seen; /* NULL, or who leaves keys to the passes says which of their bits vary */
     uint32_t most_values;   /* if there are so few, the stable passes' kernels count them (sort_few.cuh) */
@@ -172,9 +176,15 @@ template <typename KEY> static __device__ __forceinline__ bool is_left_to_passes
     return job.by_value && (sizeof(KEY) == 4 || job.slots.sample_items) && job.header->by_value.state == VALUES_IN_RANGES;
 }
 
-/* Are cells not tried, for that reason, or as floats repeat and a sample is to divide them? */
+/* Does some of even floats repeat so often that slots by cells would be full, too? */
+static __device__ __forceinline__ bool is_value_frequent(const struct split_job &job) {
+    return job.by_value && job.header->by_value.state == VALUES_FULL;
+}
+
+/* Are cells not tried, as floats are left to the passes, or as they repeat and a sample is to divide them? */
 template <typename KEY> static __device__ __forceinline__ bool is_not_for_cells(const struct split_job &job) {
-    return is_left_to_passes<KEY>(job) || (job.by_value && job.slots.sample_items && job.header->by_value.state == VALUES_CROWDED);
+    const bool crowded = job.by_value && job.header->by_value.state == VALUES_CROWDED;
+    return is_left_to_passes<KEY>(job) || (job.slots.sample_items && (crowded || is_value_frequent(job)));
 }
 
 #endif

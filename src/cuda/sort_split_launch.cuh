@@ -40,6 +40,7 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
     struct split_job counted = *job;
     counted.copies = counter_copies(queue, job->n, nwords);
     counted.uneven_limit = job->values_out && !job->cell_keys ? nwords / SPLIT_UNEVEN_PART : UINT32_MAX;
+    counted.most_counted = job->large_max ? LARGE_COUNTED : job->bucket_max;
     const uint64_t per_cta = SPLIT_HISTOGRAM_THREADS * (16 / sizeof(KEY));
     const uint32_t nctas = (uint32_t)min_u64((job->n + per_cta - 1) / per_cta, (uint64_t)queue->nsms);
     const uint32_t words =

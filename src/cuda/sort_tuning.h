@@ -85,6 +85,16 @@ static constexpr __host__ __device__ uint32_t sort_gather_rows(size_t unit_nbyte
 #define STABLE_MEAN_MIN         1024 /* with values or indices */
 #define SPLIT_HISTOGRAM_THREADS 1024
 #define SPLIT_UNEVEN_PART       5 /* if more than one pair in five of neighbours are uneven, stable passes do an argsort quicker */
+/* Buckets too large for the shared memory of a CTA that are sorted all the same (sort_bucket_large.cuh), if there are more keys than
+ * LARGE_MIN. All of them together have one key in LARGE_PART at most. One of them has one in LARGE_ANY_PART; or, if it has frequent values,
+ * of which FREQUENT_VALUES are known, one in LARGE_ONE_PART of all but LARGE_MIN, and of 64 bits four times as many. But a CTA stops
+ * counting keys of a bucket at LARGE_COUNTED, since its counters have 16 bits: so one has some four million at most. */
+#define LARGE_MIN       (1u << 24)
+#define LARGE_PART      16
+#define LARGE_ANY_PART  1024
+#define LARGE_ONE_PART  128
+#define LARGE_COUNTED   (1u << 15)
+#define FREQUENT_VALUES 64
 
 /* Cells of floats (sort_cells.cuh): keys that are counted by them, at most; a power of two, as to find each of them by a division took
  * longer than to count it. */
@@ -165,6 +175,12 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SPLIT_ROWS_NARROW 24
 #define SPLIT_ROWS_WIDE   16
 #define SPLIT_ROUNDS      8 /* of CTAs as many as run at once, where most often all return at once */
+/* Runs that are written in whole lines (write_runs()): so many bytes on average at least, and items of one at most; rows that are read
+ * before they are written, and of 64 bits. */
+#define RUN_NBYTES    384
+#define RUN_MOST      1024
+#define RUN_ROWS      6
+#define RUN_ROWS_WIDE 4
 
 /* Keys that are moved to slots without being counted first (sort_slots.cuh), from so many bytes of them on, in room for a tenth more at
  * most; the threads of a CTA where there is only one partition, and its bits; keys a thread. */

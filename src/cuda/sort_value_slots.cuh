@@ -22,7 +22,6 @@
 #define VALUE_SLOTS_FINE       5056       /* parts in which a CTA counts them, too; no power of two, as ranges may be so many; */
 #define VALUE_SLOTS_FINEST     (1u << 20) /* and parts that share as many counters */
 #define VALUE_SLOTS_BEYOND     512        /* a part of the range on either side where there may be keys, too */
-#define VALUE_SLOTS_NOWHERE    0x7fff0000 /* the size of a slot that is not there */
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
 
@@ -70,7 +69,7 @@ static __device__ __forceinline__ bool sample_values(struct value_sample *sample
                                                      struct value_slots_desk &s) {
     const uint32_t skipped = (16 - (uint32_t)(uintptr_t)job.in % 16) % 16 / (uint32_t)sizeof(KEY);
     const uint32_t nvectors = (job.n - skipped) / (16 / (uint32_t)sizeof(KEY)), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t stretch = (nvectors - 1) / blockDim.x, random = (uint32_t)((uint64_t)mixed(threadIdx.x) * stretch >> 32);
+    const uint32_t stretch = (nvectors - 1) / blockDim.x, random = draw_below(stretch, threadIdx.x, job.seed);
     const uint32_t at = threadIdx.x + 1 < blockDim.x ? threadIdx.x * stretch + (threadIdx.x > 0 ? random : 0) : nvectors - 2;
     const uint4 *vectors = (const uint4 *)((const KEY *)job.in + skipped) + at;
     union {

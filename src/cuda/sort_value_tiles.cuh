@@ -10,6 +10,8 @@
 
 #include "sort_slots.cuh"
 
+#define VALUE_SLOTS_NOWHERE 0x7fff0000 /* the size of a slot that is not there */
+
 /* ---- numbers ----------------------------------------------------------------------------------------------------------------- */
 
 /* The float that an image stands for, and how a sum of one is read. */
@@ -154,7 +156,8 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
     const uint32_t reach = reserve_digits<THREADS>(s, cursors, ndigits, start_of), part = COARSE ? room.part(threadIdx.x) : 0;
     static_assert(!COARSE || SHAPE::DIGITS <= THREADS, "a thread a coarse bucket");
     if (__syncthreads_or(reach > (COARSE ? part + room.aside_items : plan.items))) { /* else: all places */
-        if (threadIdx.x == 0) job.header->by_value.state = VALUES_FULL;
+        const bool nowhere = __syncthreads_or(reach >= VALUE_SLOTS_NOWHERE);
+        if (threadIdx.x == 0) job.header->by_value.state = nowhere ? VALUES_UNEVEN : VALUES_FULL;
         return false;
     }
     digits.forget();
@@ -216,7 +219,7 @@ static __device__ __forceinline__ void look_at_values(const struct split_job &jo
     const looked_values<KEY> counts = {{plan, job.slots.fine_bits, last}, s_counts};
     const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << (31 - __clz((int)plan.nnumbers)));
     const float chance = (float)nkeys * (float)nkeys * plan.share / 2;
-    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) job.header->by_value.state = VALUES_FULL;
+    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) job.header->by_value.state = VALUES_UNEVEN;
 }
 
 /* As split_into_slots(). */

@@ -15,6 +15,8 @@ bool begin_sorts(upsweep_device *device) {
     }
     const char *const seed = getenv("UPSWEEP_TEST_SEED");
     if (seed) rng.state = strtoull(seed, NULL, 10);
+    setenv("UPSWEEP_CUDA_SEED", "0", 0);
+    sample_seed = (uint32_t)strtoul(getenv("UPSWEEP_CUDA_SEED"), NULL, 10);
     *device = (upsweep_device){.size = sizeof *device};
     return CHECK_OK(upsweep_open(&cpu, "cpu")) && CHECK_OK(upsweep_open(&cuda, "cuda")) && CHECK_OK(upsweep_context_device(cuda, device));
 }

@@ -22,7 +22,8 @@ struct sort_case {
 };
 
 /* Begins the program and opens both contexts; false if there is no GPU or none is wanted. *device is what the GPU is. With
- * UPSWEEP_TEST_SEED in the environment, a number, all keys are drawn anew: each case with twenty of them is twenty runs. */
+ * UPSWEEP_TEST_SEED in the environment, a number, all keys are drawn anew: each case with twenty of them is twenty runs. The library's
+ * samples are those of UPSWEEP_CUDA_SEED, or of 0. */
 bool begin_sorts(upsweep_device *device);
 
 /* Closes them, and the program: its exit status. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 struct rng rng = {7};
+uint32_t sample_seed;
 
 static uint64_t float_bits(double x, unsigned nbits) {
     const float narrow = (float)x;
@@ -23,13 +24,20 @@ static uint64_t spread_number(uint64_t i, unsigned nbits) {
     return (i ^ i >> 32) >> (64 - nbits);
 }
 
+/* As in sort_read.cuh. */
+static uint32_t mixed(uint32_t x) {
+    x = (x ^ x >> 16) * UINT32_C(0x85ebca6b);
+    x = (x ^ x >> 13) * UINT32_C(0xc2b2ae35);
+    return x ^ x >> 16;
+}
+
 /* Is number i of n drawn, or beside one that is, if one is drawn from each of so many parts as draw_sample() does (sort_fused_parts.cuh)?
  */
 static bool is_drawn(uint64_t i, uint64_t n, uint32_t nparts) {
     const float part = (float)n / (float)nparts;
     const int64_t near = (int64_t)((double)i / (double)part);
     for (int64_t k = near - 1; k <= near + 1; k++) {
-        const float random = (float)((uint32_t)(k + 1) * 0x9e3779b9u >> 8) * 0x1p-24f;
+        const float random = (float)(mixed((uint32_t)k + sample_seed) >> 8) * 0x1p-24f;
         if (k >= 0 && k < nparts && llabs((int64_t)(((float)k + random) * part) - (int64_t)i) <= 1) return true;
     }
     return false;
@@ -102,6 +110,20 @@ static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64
     }
 }
 
+/* x, or a key of those that are frequent, from `some` on. */
+static uint64_t knotted_key(enum distribution distribution, uint64_t x, uint64_t some, unsigned nbits, uint64_t i) {
+    switch (distribution) {
+    case KNOTS:
+        return rng_below(&rng, 533) ? x : some + (rng_below(&rng, 3) << (nbits == 64 ? 49 : 20));
+    case KNOT:
+        return rng_below(&rng, 300) ? x : some;
+    case PLAIT:
+        return rng_below(&rng, 1500) ? x : some + rng_below(&rng, 100);
+    default: /* CLOT */
+        return i % 1200 ? x : some + i / 1200;
+    }
+}
+
 uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
     const uint64_t all = UINT64_MAX >> (64 - nbits), x = rng_next(&rng) & all, some = UINT64_C(0x9e3779b97f4a7c15) & all;
     switch (distribution) {
@@ -152,6 +174,17 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     }
     case BLOCKS:
         return (i % 4096 << 20) + x % 1000;
+    case KNOTS:
+    case KNOT:
+    case PLAIT:
+    case CLOT:
+        if (distribution == KNOT) return x >> (nbits - 16) == 0xffff ? all : knotted_key(KNOT, x, all, nbits, i);
+        return knotted_key(distribution, x, some, nbits, i) & all;
+    case FLOAT_KNOTS:
+    case FLOAT_KNOT:
+    case FLOAT_PLAIT:
+    case FLOAT_CLOT:
+        return knotted_key(distribution - FLOAT_KNOTS + KNOTS, float_bits(draw_proportion(), nbits), float_bits(0.3, nbits), nbits, i);
     case BURIED:
         return is_drawn(i, n, 1024) || is_drawn(i, n, 2048) ? x : some;
     case LATE_ECHO:

@@ -5,6 +5,7 @@
 #include "harness.h"
 
 extern struct rng rng;
+extern uint32_t sample_seed; /* of the contexts on the GPU */
 
 enum distribution {
     RANDOM,
@@ -54,7 +55,16 @@ enum distribution {
     TUFTS,     /* in 1,500 ranges of 4,096, far from each other */
     RIVALS,    /* frequent values, of which two share a counter of a sample, and one has a neighbour */
     BLOCKS,    /* as TURNS */
-    BURIED,    /* one value, but for those that a sample of one launch is drawn from, and their neighbours: no split is for them */
+    /* Of more than 2^24: with a bucket or three that are too large, as they have frequent values, in bits; and then of floats. */
+    KNOTS, /* three values of one key in 1,600 each */
+    KNOT,  /* one in 300 keys is one value; of integers the greatest, and none is near it, */
+    PLAIT, /* or one in 1,500 is one of a hundred values next to one another, */
+    CLOT,  /* or one in 1,200 has a place in a row without gaps */
+    FLOAT_KNOTS,
+    FLOAT_KNOT,
+    FLOAT_PLAIT,
+    FLOAT_CLOT,
+    BURIED, /* one value, but for those that a sample of one launch is drawn from, and their neighbours: no split is for them */
     /* Of 64 bits. */
     NESTS, /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */
     CROWD  /* or one in 5,000 of the only one */

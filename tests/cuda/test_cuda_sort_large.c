@@ -65,6 +65,20 @@ static void test_twins(void) {
     }
 }
 
+/* Keys alone of which some buckets do not fit shared memory, as values repeat, or lie in a row: each of these by one CTA, if there are not
+ * too many; or all by passes. */
+static void test_knots(void) {
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I64, UPSWEEP_F32, UPSWEEP_U64, UPSWEEP_I32};
+    for (size_t i = 0; i < (quick() ? 8 : 12); i++) {
+        const upsweep_type type = types[(i + i / 6) % 6];
+        const bool is_float = type == UPSWEEP_F32 || type == UPSWEEP_F64;
+        struct sort_case c = {.form = KEYS, .type = type, .n = (i % 3 == 2 ? 11 << 21 : 1 << 25) + i, .key_nbytes = elem_size(type)};
+        c.order.descending = (uint32_t)i / 2 % 2;
+        c.keys_in_place = i % 5 == 3;
+        test_case(c, (is_float ? FLOAT_KNOTS : KNOTS) + (enum distribution)(i / 2 % 4));
+    }
+}
+
 /* So many keys of 32 bits that two partitions make large buckets, in slots or by a histogram behind them. Sorted keys have tiles of a few
  * long runs. */
 static void test_large_buckets(void) {
@@ -88,6 +102,7 @@ int main(void) {
         test_mended();
         test_mended_alone();
         test_twins();
+        test_knots();
         if (!quick()) test_large_buckets();
     }
     return end_sorts();
