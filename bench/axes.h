@@ -28,7 +28,8 @@ extern "C" {
     X(UTF8_COUNT, "utf8_count")
 
 /* X(enumerator, name, what). Of elements, first; from SORTED on of keys, which keys.c makes: from EQUAL on whole numbers, from ADDRESSES on
- * bits, from UNIT on floats; all from EQUAL on but FEW of 32 and 64 bits only. Of text, from ASCII on, the script (text.c). */
+ * bits, but for SENTINEL to ROW, which are as the type is, from UNIT on floats; all from EQUAL on but FEW of 32 and 64 bits only. Of text,
+ * from ASCII on, the script (text.c). */
 #define DISTRIBUTION_TABLE(X)                                                                                                 \
     X(UNIFORM, "uniform", "random elements; as keys, integers of all bits, and whole floats below 2^32")                      \
     X(RUNS, "runs", "what is kept comes in runs of a few hundred elements, and what is dropped, too")                         \
@@ -65,6 +66,9 @@ extern "C" {
     X(SHIFTED, "shifted", "random bits shifted right by 0 to all but one of them")                                            \
     X(TOP_BYTE, "top-byte", "random, but nine in ten share their top byte")                                                   \
     X(SIXTEENTH, "sixteenth", "random, but every sixteenth key is the same")                                                  \
+    X(SENTINEL, "sentinel", "random, or floats in [0, 1), but one in 300 is the greatest integer, or -999")                   \
+    X(KNOTS, "knots", "the same, but one in 1600 each is one of three values")                                                \
+    X(ROW, "row", "the same, but one in 1200 has its place in a row without gaps")                                            \
     X(BITS, "bits", "floats of random bits")                                                                                  \
     X(BITS_SORTED, "bits-sorted", "floats whose bits rise by equal steps")                                                    \
     X(UNIT, "unit", "floats in [0, 1); of integers, the bits of such floats, as with the next three")                         \

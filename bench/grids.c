@@ -174,7 +174,7 @@ static const struct grid grids[] = {
               [AXIS_SOURCE] = "calls",
               [AXIS_TYPE] = "u32,u64",
               [AXIS_DISTRIBUTION] = "thousand,below-n,events,narrow,log-uniform,bits-4,bits-3-some,bits-3-one,bits-4-last,low-two-thirds,"
-                                    "low-half,high-half,outer-half,gap,sixteenth,unit",
+                                    "low-half,high-half,outer-half,gap,sixteenth,sentinel,knots,row,unit",
               [AXIS_SIZE] = FEW_KIND_SIZES},
      .full_size = KIND_SIZES},
     {.name = "kinds-floats",
@@ -184,7 +184,7 @@ static const struct grid grids[] = {
               [AXIS_SOURCE] = "calls",
               [AXIS_TYPE] = "f32,f64",
               [AXIS_DISTRIBUTION] = "bits,bits-sorted,equal,few,below-n,zipf,dates,times,events,multiples,outliers,clusters,narrow,unit,"
-                                    "normal,halves,hundredths",
+                                    "normal,halves,hundredths,sentinel,knots,row",
               [AXIS_SIZE] = FEW_KIND_SIZES},
      .full_size = KIND_SIZES},
     {.name = "kinds-indices",
@@ -193,7 +193,7 @@ static const struct grid grids[] = {
      .axis = {[AXIS_PRIMITIVE] = "argsort",
               [AXIS_SOURCE] = "calls",
               [AXIS_TYPE] = "f32",
-              [AXIS_DISTRIBUTION] = "bits,bits-sorted,few,zipf,dates,multiples,outliers,clusters,shifted,top-byte",
+              [AXIS_DISTRIBUTION] = "bits,bits-sorted,few,zipf,dates,multiples,outliers,clusters,shifted,top-byte,sentinel,knots",
               [AXIS_SIZE] = FEW_KIND_SIZES},
      .full_size = KIND_SIZES},
 };

@@ -165,6 +165,8 @@ static double normal_of(const struct draw *d) {
     return 0.25 * (__builtin_popcountll(d->r) - 33 + spread);
 }
 
+static double unit_of(const struct draw *d) { return d->width == 64 ? (double)(d->r >> 11) * 0x1p-53 : (double)(d->r >> 40) * 0x1p-24; }
+
 static double float_of(const struct draw *d) {
     switch (d->point->distribution) {
     case NORMAL:
@@ -174,7 +176,7 @@ static double float_of(const struct draw *d) {
     case HUNDREDTHS:
         return (double)(d->r % 1000000) / 100;
     default: /* UNIT */
-        return d->width == 64 ? (double)(d->r >> 11) * 0x1p-53 : (double)(d->r >> 40) * 0x1p-24;
+        return unit_of(d);
     }
 }
 
@@ -189,9 +191,26 @@ static uint64_t bits_of_float(double value, uint32_t width) {
 
 /* ---- all of them ------------------------------------------------------------------------------------------------------------------- */
 
+/* Spread evenly, but some keys are alike, or nearly so. */
+static uint64_t partly_alike(const struct draw *d) {
+    const uint32_t width = d->width;
+    const uint64_t all = UINT64_MAX >> (64 - width), most = d->is_float ? bits_of_float(-999, width) : all;
+    const uint64_t some = d->is_float ? bits_of_float(0.3, width) : random_mix(1) & all;
+    const uint64_t usual = d->is_float ? bits_of_float(unit_of(d), width) : d->r;
+    switch (d->point->distribution) {
+    case SENTINEL:
+        return d->s % 300 == 0 ? most : usual;
+    case KNOTS:
+        return d->s % 1600 < 3 ? some + (d->s % 1600 << (width == 64 ? 49 : 20)) : usual;
+    default: /* ROW */
+        return d->i % 1200 == 0 ? some + d->i / 1200 : usual;
+    }
+}
+
 static inline uint64_t key_of(const struct draw *d) {
     const enum distribution kind = d->point->distribution;
     if (kind >= UNIT) return bits_of_float(float_of(d), d->width);
+    if (kind >= SENTINEL && kind <= ROW) return partly_alike(d);
     if (kind >= ADDRESSES) return d->is_float ? finite_bits(bits_of(d) & UINT64_MAX >> (64 - d->width), d->width) : bits_of(d);
     const uint64_t number = number_of(d);
     return d->is_float ? bits_of_float((double)(int64_t)number, d->width) : number;
