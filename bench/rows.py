@@ -42,12 +42,18 @@ def read(path):
     return machine, rows
 
 
+def point_of(row):
+    return tuple(row[key] for key in POINT)
+
+
 def read_all(paths):
+    """Points of a later run take the place of an earlier one's: what is compared is of one run."""
     machine, rows = {}, []
     for path in paths:
         more_machine, more_rows = read(path)
         machine.update(more_machine)
-        rows += more_rows
+        again = {point_of(row) for row in more_rows}
+        rows = [row for row in rows if point_of(row) not in again] + more_rows
     return machine, rows
 
 
@@ -111,11 +117,11 @@ def against_peers(rows):
     """[(ours, the fastest peer at the same point)]: calls only, as they are measured alike."""
     peers = {}
     for row in rows:
-        point = tuple(row[key] for key in POINT)
+        point = point_of(row)
         if row["peer_version"] and (point not in peers or row["ms"] < peers[point]["ms"]):
             peers[point] = row
     ours = [row for row in rows if row["algorithm"] == "upsweep"]
-    return [(row, peers[tuple(row[key] for key in POINT)]) for row in ours if tuple(row[key] for key in POINT) in peers]
+    return [(row, peers[point_of(row)]) for row in ours if point_of(row) in peers]
 
 
 def speed_up(ours, peer):

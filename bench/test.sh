@@ -46,6 +46,14 @@ assert kinds == wanted, kinds ^ wanted
 
 # An earlier run that took a quarter of an hour for each call.
 sed 's/"ms": [0-9.e+-]*/"ms": 1000000/; s/"spread": [0-9.e+-]*/"spread": 0/' "$work/run.jsonl" >"$work/slow.jsonl"
+expect "a table compares what is of one run, the later one" 0 python3 -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+import rows
+fast, slow = ([(ours["ms"], peer["ms"]) for ours, peer in rows.against_peers(rows.read_all(paths)[1])] for paths in (sys.argv[3:1:-1], sys.argv[2:]))
+assert len(fast) > 50 and fast == [(ours["ms"], peer["ms"]) for ours, peer in rows.against_peers(rows.read(sys.argv[2])[1])]
+assert len(slow) == len(fast) and {ms for pair in slow for ms in pair} == {1000000}
+' "$(dirname "$0")" "$work/run.jsonl" "$work/slow.jsonl"
 expect "text, in every way" 0 "$bench" --row-seconds 0.0005 --only utf8-scripts,utf8-checks --size 1,2,3,77,50001,200003 --backend cpu \
     --encoding utf32,utf16le,utf16be,utf8 --mode replace,remove,strict --json "$work/text.jsonl"
 expect "as JSON" 0 python3 -c '
