@@ -42,6 +42,18 @@ static __device__ __noinline__ bool sort_closed_bucket(const struct split_job &j
     return sort_bucket<KEY, KEY, SHAPE, false, false, true>(job, found, s_memory, s);
 }
 
+/* Stable passes over those digits from lo_bit to hi_bit that have some of these bits, of n items in registers (sort_cta.cuh). All threads
+ * call it, when nobody needs the memory. */
+template <typename SHAPE, typename T>
+static __device__ __forceinline__ void reorder_by_digits(T (&items)[SHAPE::ROWS], struct team_items<false> which, uint32_t start,
+                                                         uint32_t n, const struct cta_memory<T> &memory, T bits, uint32_t lo_bit,
+                                                         uint32_t hi_bit) {
+    for (uint32_t shift = lo_bit; shift < hi_bit; shift += SORT_DIGIT_BITS) {
+        if (bits >> shift & (SORT_DIGITS - 1))
+            reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, which, start, n, memory, shift, SORT_DIGITS - 1);
+    }
+}
+
 /* Any bucket: stable passes over the bits that its items do not share. All threads call it. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static __device__ __noinline__ void sort_bucket_stably(const struct split_job &job, const struct found_bucket<ITEM> &found,
@@ -57,8 +69,7 @@ static __device__ __noinline__ void sort_bucket_stably(const struct split_job &j
     s.add_before(items_before(job, found));
     __syncthreads();                              /* all items are in registers, so that the bucket may be overwritten */
     const uint32_t lo_bit = job.bits.index_shift; /* what is below an index is not looked at */
-    for (uint32_t shift = lo_bit; shift < sizeof(ITEM) * 8 - found.bits; shift += SORT_DIGIT_BITS)
-        reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, which, start, n, memory, shift, SORT_DIGITS - 1);
+    reorder_by_digits<SHAPE>(items, which, start, n, memory, (ITEM) ~(ITEM)0, lo_bit, (uint32_t)sizeof(ITEM) * 8 - found.bits);
     const struct item_order<KEY, ITEM> order(job);
     const uint64_t first = (uint64_t)s.start(SHAPE::WARPS) + start;
 #pragma unroll

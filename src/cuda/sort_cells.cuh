@@ -2,7 +2,7 @@
  *
  *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above; and if they have few
  *               values, repeat a lot, or crowd in what must be one bucket, that is all
- *     count     up to four million keys by their cells; for an argsort one CTA looks meanwhile whether some thousand others repeat
+ *     count     up to four million keys by their cells; for an argsort one CTA looks meanwhile whether some thousands of others repeat
  *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together; and
  *               there may be slots for them (sort_cell_slots.cuh)
  *
@@ -14,8 +14,9 @@
 #include "sort_sample_plan.cuh"
 #include "sort_split.cuh"
 
-#define CELL_LOOKED_BITS   13   /* of the number of keys that are looked at for an argsort; */
-#define CELL_EQUAL_ITEMS   6    /* keys of a value: beyond half as many more, passes do an argsort quicker: a third is not seen; */
+#define CELL_LOOKED_BITS   13u  /* of the number of keys that are looked at for an argsort, */
+#define CELL_LOOKED_MANY   16u  /* and of more than 2^23, of which as many tell less */
+#define CELL_EQUAL_ITEMS   14   /* keys of a value: beyond, passes do an argsort quicker; */
 #define CELL_EQUAL_PART    32   /* a part of a bucket: beyond, slots by a sample are quicker */
 #define CELL_MOST_PARTS    8192 /* of a cell that has all keys: as many buckets, or more */
 #define CELL_CROWD_CHANCE  8    /* of a sample's keys, beyond what deviations allow: others that share a counter */
@@ -85,19 +86,33 @@ template <typename KEY> static __device__ __forceinline__ bool meets_equal(KEY k
  * average, one pair in 2n / d is equal. A value that fills a bucket is too frequent, whatever comes next. */
 static __device__ __forceinline__ bool keys_repeat(const struct split_job &job, uint32_t nequal, uint32_t bits) {
     const uint32_t most = job.values_out ? CELL_EQUAL_ITEMS : job.slots.sample_items ? job.bucket_max / CELL_EQUAL_PART : job.bucket_max;
-    return nequal > min(((uint64_t)most << (2 * bits - 1)) / job.n, (uint64_t)3 << (bits - 3));
+    uint64_t npairs = ((uint64_t)most << (2 * bits - 1)) / job.n;
+    /* Of these, if there are r keys to a place, 2 / r - 2 (1 - e^-r) / r^2 meet: the others come when another key has taken it. */
+    if (bits == CELL_LOOKED_BITS) npairs = npairs * 3 / 4;
+    if (bits == CELL_LOOKED_MANY) npairs = npairs * 7 / 32;
+    return nequal > min(npairs, (uint64_t)3 << (bits - 3));
+}
+static_assert(CELL_LOOKED_BITS == VALUE_SLOT_BITS && CELL_LOOKED_MANY == VALUE_SLOT_BITS + 3, "a key to a place, and eight");
+
+/* For an argsort: of 2^bits keys, how many are looked at? */
+static __device__ __forceinline__ uint32_t looked_bits(const struct split_job &job) {
+    return job.n > 1u << 23 ? CELL_LOOKED_MANY : CELL_LOOKED_BITS;
 }
 
-/* For an argsort: how many keys meet an equal one? All threads call it. */
-template <typename KEY> static __device__ __forceinline__ void look_for_equal_keys(const struct split_job &job, uint32_t *s_words) {
+/* And how many meet an equal one? All threads call it; a call, so that the kernel has registers for what else it does. */
+template <typename KEY> static __device__ __noinline__ void look_for_equal_keys(const struct split_job &job, uint32_t *s_words) {
     constexpr uint32_t N = (1u << CELL_LOOKED_BITS) / CELL_THREADS;
     const KEY *in = (const KEY *)job.in;
-    KEY keys[N];
-#pragma unroll
-    for (uint32_t k = 0; k < N; k++) keys[k] = in[drawn_at(job, k * CELL_THREADS + threadIdx.x, CELL_LOOKED_BITS)] ^ in[0];
+    const uint32_t bits = looked_bits(job);
     uint32_t nequal = 0;
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < 1u << bits; first += N * CELL_THREADS) {
+        KEY keys[N];
 #pragma unroll
-    for (uint32_t k = 0; k < N; k++) nequal += meets_equal(keys[k], s_words);
+        for (uint32_t k = 0; k < N; k++) keys[k] = in[drawn_at(job, first + k * CELL_THREADS, bits)] ^ in[0];
+#pragma unroll
+        for (uint32_t k = 0; k < N; k++) nequal += meets_equal(keys[k], s_words);
+    }
     nequal = sum_warp(nequal);
     if (threadIdx.x % 32 == 0) atomicAdd(&job.header->cell_counts.nequal, nequal);
 }
@@ -245,7 +260,7 @@ static __device__ __forceinline__ void plan_slots(const struct split_job &job, c
     plan->nnumbers = used;
     job.cell_slot[used] = total;
     const uint32_t most = total + (job.slots.coarse_bits ? total / CELL_SLOTS_ASIDE_PART : 0);
-    if (most > job.slots.float_items || is_value_frequent(job)) job.header->slots_full = SLOTS_FULL;
+    if (most > job.slots.float_items || do_values_repeat(job)) job.header->slots_full = SLOTS_FULL;
 }
 
 /* ---- the step -------------------------------------------------------------------------------------------------------------- */
@@ -338,7 +353,7 @@ template <typename KEY> static __device__ __forceinline__ void number_cells(cons
         __threadfence(); /* having seen the others done, see their counts */
         const int32_t lowest = lowest_cell_below(s.largest);
         if (threadIdx.x == 0) job.header->cells.lowest = lowest;
-        if (keys_repeat(job, __ldcg(&all->nequal), CELL_LOOKED_BITS)) /* of an argsort */
+        if (keys_repeat(job, __ldcg(&all->nequal), looked_bits(job))) /* of an argsort */
             give_cells_up(job);
         else if (*(volatile uint32_t *)&job.header->slots_full == SLOTS_OPEN)
             plan_cells(job, float_cells<KEY>(lowest), s.counts, s.desk, s.slots);

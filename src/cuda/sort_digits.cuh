@@ -48,10 +48,16 @@ struct value_buckets {
     double scale, shift;
 };
 
-/* How an attempt by value (sort_value_slots.cuh) goes; none: keys are not even; uneven: a closer look has found that, or a key for which
- * there is no slot; full: it has not, but a slot was too small, most likely for a value that repeats; crowded: they are even only in large
- * parts of their range, as they repeat; in ranges: as they lie in many narrow ones. */
-enum value_state { VALUES_NONE, VALUES_OPEN, VALUES_UNEVEN, VALUES_FULL, VALUES_CROWDED, VALUES_IN_RANGES };
+/* How an attempt by value (sort_value_slots.cuh) goes. Of two that CTAs tell at the same time, the later one here is what counts. */
+enum value_state {
+    VALUES_NONE,      /* keys are not finite, or all equal */
+    VALUES_OPEN,      /* they are even, as far as is known */
+    VALUES_UNEVEN,    /* a closer look has found that they are not, or there is one that has no slot */
+    VALUES_NO_PLAN,   /* they are not even */
+    VALUES_FULL,      /* they repeat, or some are close together: so slots of any kind are too small */
+    VALUES_IN_RANGES, /* they lie in many narrow ranges */
+    VALUES_FREQUENT,  /* one repeats so often that only the passes are for them */
+};
 
 /* Of slots of floats by value (sort_value_slots.cuh). Device memory, zeroed before. */
 struct value_slots {

@@ -71,8 +71,8 @@ template <typename KEY, typename JOB> static __device__ __forceinline__ KEY samp
  * many occur once as occur twice; of keys that are spread more, or whose frequencies have a long tail, more. */
 static __device__ __forceinline__ bool are_few_values(int nonce, int ntwice) { return 2 * nonce <= 5 * ntwice + VALUE_SAMPLE / 128; }
 
-/* Of some 1500 values, or fewer? */
-static __device__ __forceinline__ bool are_fewer_values(int nonce, int ntwice) { return 2 * nonce <= 3 * ntwice + VALUE_SAMPLE / 128; }
+/* Of some 1500 values, or fewer, and hardly any others? */
+static __device__ __forceinline__ bool are_fewer_values(int nonce, int ntwice) { return 2 * nonce <= 3 * ntwice + VALUE_SAMPLE / 512; }
 
 /* And of some 350 values, or fewer? */
 static __device__ __forceinline__ bool are_very_few_values(int nonce, int ntwice) { return 3 * nonce <= ntwice + VALUE_SAMPLE / 128; }

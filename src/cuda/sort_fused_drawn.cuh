@@ -91,10 +91,7 @@ static __device__ __forceinline__ const KEY *sort_drawn(const struct split_job &
         const bool later = i >= begin;
         if (i - begin < nown || (later && images[k] == (KEY) ~(KEY)0)) continue; /* own ones; or it is before none */
         const KEY image = (KEY)(images[k] + later);                              /* behind equal ones */
-        uint32_t place = 0;
-#pragma unroll
-        for (uint32_t step = SPLITTER_OWN / 2; step > 0; step /= 2)
-            if (s.drawn.sorted[place + step - 1] < image) place += step;
+        const uint32_t place = count_less<SPLITTER_OWN>([&](uint32_t at) { return s.drawn.sorted[at]; }, image);
         if (place < nown) atomicAdd(&s.drawn.before[place], 1);
     }
     __syncthreads(); /* all others are counted */

@@ -45,8 +45,9 @@ template <typename KEY> struct closed_parts {
     __device__ __forceinline__ uint32_t of(KEY image) const { return (uint32_t)(close(image) >> shift); }
 };
 
-/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even; two and a half standard
- * deviations are for chance. The counters are zero, and will be again, behind a barrier. All threads of all CTAs call it, and agree. */
+/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even. There are a thousand parts,
+ * and not to try costs more than to try in vain: so five standard deviations are for chance. The counters are zero, and will be again,
+ * behind a barrier. All threads of all CTAs call it, and agree. */
 template <int PER, typename KEY, typename ITEM>
 static __device__ __forceinline__ bool parts_may_fit(const struct split_job &split, const ITEM (&sample)[PER],
                                                      const struct closed_parts<KEY> &parts, struct sample_desk<ITEM> &s) {
@@ -55,7 +56,7 @@ static __device__ __forceinline__ bool parts_may_fit(const struct split_job &spl
     __syncthreads(); /* all counts */
     const float most = (float)(FUSED_THREADS * PER) * (float)split.bucket_max / (float)split.n, count = (float)s.count[threadIdx.x];
     s.count[threadIdx.x] = 0;
-    return !__syncthreads_or(count > most + 2.5f * sqrtf(most));
+    return !__syncthreads_or(count > most + 5 * sqrtf(most));
 }
 
 /* Which bits does a sample have set, and which not, often enough that those who have them are no strays? ones, zeros: of this thread's

@@ -16,7 +16,7 @@ static bool has_all_bits(const struct sort_args *args) { return args->hi_bit - a
 
 /* ---- splits ------------------------------------------------------------------------------------------------------------------ */
 
-/* Slots by value come before all else of a split, and need none of it: they have a job of their own. */
+/* Slots by value come before all else of a split, and must only know what is behind them: they have a job of their own. */
 template <typename KEY> static bool plan_value_slots(struct sort_call *call) {
     call->slots = call->split;
     if (!choose_value_slots<KEY>(&call->slots, call->args->n, call->split.in == call->split.out)) return false;
@@ -57,12 +57,12 @@ template <typename KEY, typename ITEM> static bool plan_split(struct sort_call *
     if (fused_only || (!cells && !slots && !choose_bits<ITEM>(split, n))) return false;
     if (slots || split->slots.float_items) place_slots<ITEM>(split, call->scratch + call->layout.slots);
 
+    const bool sampled = alone && choose_sample_slots<KEY>(split);
+    if (alone && !sampled) choose_large<KEY>(split);
     add_step(call, STEP_CLEAR);
     if (alone && floats && plan_value_slots<KEY>(call)) add_step(call, STEP_VALUE_SLOTS);
     if (slots) add_step(call, STEP_SLOTS);
     if (cells) add_step(call, STEP_CELLS);
-    const bool sampled = alone && choose_sample_slots<KEY>(split);
-    if (alone && !sampled) choose_large<KEY>(split);
     if (!sampled || (sizeof(KEY) == 4 && slots)) add_step(call, STEP_SPLIT);
     if (sampled) add_step(call, STEP_SAMPLE_SLOTS);
     return add_step(call, STEP_BUCKETS);

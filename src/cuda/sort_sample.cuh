@@ -36,6 +36,15 @@ template <int PER, typename T> static __device__ __forceinline__ void sort_rows_
 /* Where item i of a sample lies: a search in runs goes by powers of two, and these must not all be in the same bank. */
 static __device__ __forceinline__ uint32_t sample_at(uint32_t i) { return i ^ (i >> 5 & 31); }
 
+/* How many of N sorted values are less? at(i) is number i; N: a power of two. */
+template <uint32_t N, typename AT, typename T> static __device__ __forceinline__ uint32_t count_less(const AT &at, T value) {
+    uint32_t place = 0;
+#pragma unroll
+    for (uint32_t step = N / 2; step > 0; step /= 2)
+        if (at(place + step - 1) < value) place += step;
+    return place + (at(place) < value);
+}
+
 /* Sorts PER items a thread of THREADS, by merging; s [THREADS * PER]: the sorted items, where sample_at() says, after a barrier. Each knows
  * its place in its run and looks for its place in the other one, behind equal items of the lower run. */
 template <int THREADS, int PER, typename T> static __device__ __forceinline__ void sort_sample(T (&items)[PER], T *s) {

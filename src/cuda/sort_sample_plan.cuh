@@ -83,12 +83,8 @@ template <typename KEY> struct drawn_group {
     uint32_t before[DRAWN_GROUP], sums[32];
     bool last;
 
-    __device__ __forceinline__ uint32_t count_less(KEY image) const {
-        uint32_t place = 0;
-#pragma unroll
-        for (uint32_t step = DRAWN_GROUP / 2; step > 0; step /= 2)
-            if (key[sample_at(place + step - 1)] < image) place += step;
-        return place + (key[sample_at(place)] < image);
+    __device__ __forceinline__ uint32_t count_below(KEY image) const {
+        return count_less<DRAWN_GROUP>([&](uint32_t i) { return key[sample_at(i)]; }, image);
     }
 };
 
@@ -129,7 +125,7 @@ template <typename KEY> __global__ void __launch_bounds__(DRAWN_THREADS, 1) sort
         const uint32_t its = chunk * (DRAWN_CHUNK / DRAWN_GROUP) + k;        /* group */
         const bool later = its > group;                                      /* then behind equal ones, */
         if (its == group || (later && images[k] == (KEY) ~(KEY)0)) continue; /* and maybe before none */
-        const uint32_t place = s.count_less((KEY)(images[k] + later));
+        const uint32_t place = s.count_below((KEY)(images[k] + later));
         if (place < DRAWN_GROUP) atomicAdd(&s.before[place], 1);
     }
     __syncthreads(); /* all others are counted */

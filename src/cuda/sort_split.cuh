@@ -13,10 +13,10 @@
  *
  * A bucket too big for a CTA is seen in step 1, before anything has moved. A few of large inputs, of keys alone, are sorted by a CTA each
  * all the same (sort_bucket_large.cuh). Else all is left to the stable passes (sort_pass.cuh) that are queued behind, and the kernels of
- * steps 2 and 3 return at once; otherwise it is the passes that do. So are keys of few values, since
- * these are only counted there (sort_few.cuh). An argsort is left to them, too, if keys repeat, which shows in how uneven the buckets are:
- * equal keys fill bins with items that only their indices tell apart. Behind slots, keys alone are counted in twice as many buckets as they
- * would need if they did not repeat; if then two neighbours fit a CTA together, wherever they are, each two are one bucket.
+ * steps 2 and 3 return at once; otherwise it is the passes that do. So are keys of few values, since these are only counted there
+ * (sort_few.cuh). An argsort is left to them, too, if keys repeat, which shows in how uneven the buckets are: equal keys fill bins with
+ * items that only their indices tell apart. Behind slots, keys alone are counted in twice as many buckets as they would need if they did
+ * not repeat; if then two neighbours fit a CTA together, wherever they are, each two are one bucket.
  *
  * What is moved are *items*, made by the first partition and undone by step 3 (sort_item.cuh): keys as their images (sort_job.cuh); or, for
  * an argsort of 32-bit keys, 64 bits of which the upper half is the image and the lower the index. No two such items are equal, so sorting
@@ -289,11 +289,9 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
         scan_buckets(job, nbuckets, s_sums, s_news);
         __syncthreads(); /* all starts, and all news; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);
-        together = job.may_be_two && (s_news.large_twos.nkeys == 0 || s_news.large.nkeys > 0) &&
-                   can_sort_large(job, s_news.large_twos, 1, counts.order, counts.digits, s_words);
-        const bool drawn = s_news.large_twos.ndrawn > 0; /* and too few repeat */
-        const bool fits =
-            together || (!(drawn && s_news.large.nhuge > 0) && can_sort_large(job, s_news.large, 0, counts.order, counts.digits, s_words));
+        together = job.may_be_two && (s_news.large_twos.nkeys == 0 || s_news.large.nkeys > 0); /* else all fit one by one */
+        struct large_buckets &large = together ? s_news.large_twos : s_news.large;
+        const bool fits = can_sort_large(job, large, together, counts.order, counts.digits, s_words);
         if (fits) outcome = s_news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;
     }
     if (threadIdx.x == 0) job.header->outcome = outcome;

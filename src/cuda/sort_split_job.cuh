@@ -171,20 +171,22 @@ static __device__ __forceinline__ bool is_by_value(const struct split_job &job) 
     return job.by_value && job.header->by_value.state == VALUES_OPEN;
 }
 
-/* Are floats left to the passes at once, as they lie in so many narrow ranges? Large ones of 64 bits are quicker split by cells. */
+/* Are floats left to the passes at once, as one repeats too often, or as they lie in so many narrow ranges? Many of 64 bits are quicker
+ * split by cells then. */
 template <typename KEY> static __device__ __forceinline__ bool is_left_to_passes(const struct split_job &job) {
-    return job.by_value && (sizeof(KEY) == 4 || job.slots.sample_items) && job.header->by_value.state == VALUES_IN_RANGES;
+    if (!job.by_value) return false;
+    const uint32_t state = job.header->by_value.state;
+    return state == VALUES_FREQUENT || (state == VALUES_IN_RANGES && (sizeof(KEY) == 4 || job.slots.sample_items));
 }
 
-/* Does some of even floats repeat so often that slots by cells would be full, too? */
-static __device__ __forceinline__ bool is_value_frequent(const struct split_job &job) {
+/* Do floats repeat so that slots by cells would be full, too? */
+static __device__ __forceinline__ bool do_values_repeat(const struct split_job &job) {
     return job.by_value && job.header->by_value.state == VALUES_FULL;
 }
 
 /* Are cells not tried, as floats are left to the passes, or as they repeat and a sample is to divide them? */
 template <typename KEY> static __device__ __forceinline__ bool is_not_for_cells(const struct split_job &job) {
-    const bool crowded = job.by_value && job.header->by_value.state == VALUES_CROWDED;
-    return is_left_to_passes<KEY>(job) || (job.slots.sample_items && (crowded || is_value_frequent(job)));
+    return is_left_to_passes<KEY>(job) || (job.slots.sample_items && do_values_repeat(job));
 }
 
 #endif

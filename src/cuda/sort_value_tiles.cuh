@@ -10,7 +10,9 @@
 
 #include "sort_slots.cuh"
 
-#define VALUE_SLOTS_NOWHERE 0x7fff0000 /* the size of a slot that is not there */
+#define VALUE_SLOTS_NOWHERE   0x7fff0000 /* the size of a slot that is not there */
+#define VALUE_SLOTS_SPIKE     64         /* a part of a number's width in which most of its keys are if some repeat; */
+#define VALUE_SLOTS_SPIKE_MIN 12u        /* of so many at least */
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------------------- */
 
@@ -189,11 +191,13 @@ static __device__ __forceinline__ bool move_value_tile(const struct slots_tile &
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
-/* Keys by number, as looked_counts has them by their bits. */
+/* Keys by number, as looked_counts has them by their bits. fullest: of a thread, the number that it has met most others in, below how many.
+ */
 template <typename KEY> struct looked_values {
-    static constexpr uint32_t VECTORS = 1;
+    static constexpr uint32_t VECTORS = 1, NUMBER_BITS = 24;
     const summed_digits<KEY, SLOTS_ONLY> digits;
     uint32_t *const s_words;
+    uint32_t &fullest;
 
     __device__ __forceinline__ void clear() const {
         for (uint32_t i = threadIdx.x; i <= digits.last / 4; i += blockDim.x) s_words[i] = 0;
@@ -203,7 +207,9 @@ template <typename KEY> struct looked_values {
 #pragma unroll
         for (int i = 0; i < N; i++) {
             number[i] = digits.of(keys[i]);
-            npairs += atomicAdd(&s_words[number[i] / 4], 1u << number[i] % 4 * 8) >> number[i] % 4 * 8 & 0xff;
+            const uint32_t before = atomicAdd(&s_words[number[i] / 4], 1u << number[i] % 4 * 8) >> number[i] % 4 * 8 & 0xff;
+            fullest = max(fullest, before << NUMBER_BITS | number[i]);
+            npairs += before;
 #pragma unroll
             for (int j = 0; j < i; j++) npairs -= number[i] == number[j];
         }
@@ -211,15 +217,66 @@ template <typename KEY> struct looked_values {
     }
 };
 
-/* One CTA, while the others are at work: do more pairs of keys share a number than chance has it? */
+/* Some keys with one number; how many of those that are added have it. */
+template <typename KEY> struct keys_of_number {
+    static constexpr uint32_t VECTORS = 1, MOST = 128;
+    const summed_digits<KEY, SLOTS_ONLY> digits;
+    const uint32_t number;
+    KEY *const s_keys; /* [MOST] */
+    uint32_t *const s_nkeys;
+
+    __device__ __forceinline__ void clear() const {
+        if (threadIdx.x == 0) *s_nkeys = 0;
+    }
+    template <int N> __device__ __forceinline__ uint32_t add_neighbours(const KEY (&keys)[N]) const {
+        uint32_t nfound = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (digits.of(keys[i]) != number) continue;
+            const uint32_t at = atomicAdd(s_nkeys, 1);
+            if (at < MOST) s_keys[at] = keys[i];
+            nfound++;
+        }
+        return nfound;
+    }
+};
+
+/* Are most keys of the fullest number close together, or equal? Then cells that are as narrow do not divide them either. s_sums: three
+ * words. All threads call it, when nobody needs the shared memory; a call, as it is rarely needed. */
 template <typename KEY>
-static __device__ __forceinline__ void look_at_values(const struct split_job &job, const struct value_slots &plan, uint32_t *s_counts,
-                                                      uint32_t *s_npairs) {
+static __device__ __noinline__ bool is_fullest_a_spike(const struct split_job &job, uint32_t nkeys, uint32_t last, uint32_t fullest,
+                                                       KEY *s_keys, uint32_t *s_sums) {
+    const struct value_slots &plan = job.header->by_value;
+    if (threadIdx.x == 0) s_sums[1] = 0;
+    __syncthreads(); /* zero before the greatest */
+    atomicMax(&s_sums[1], fullest);
+    __syncthreads(); /* the greatest */
+    const uint32_t number = s_sums[1] & ((1u << looked_values<KEY>::NUMBER_BITS) - 1);
+    const keys_of_number<KEY> found = {{plan, job.slots.fine_bits, last}, number, s_keys, &s_sums[2]};
+    look_at_keys<KEY>(job, nkeys, found, found.MOST - 1, s_sums);
+    __syncthreads(); /* all that are found */
+    const uint32_t n = min(s_sums[2], found.MOST);
+    const double mine = (double)summed<KEY>::key_value(s_keys[threadIdx.x % found.MOST]), width = 1 / fabs(plan.scale);
+    uint32_t nnear = 0;
+    for (uint32_t i = 0; i < n && threadIdx.x < n; i++)
+        nnear += fabs((double)summed<KEY>::key_value(s_keys[i]) - mine) < width / VALUE_SLOTS_SPIKE;
+    return __syncthreads_or(2 * nnear > max(n, VALUE_SLOTS_SPIKE_MIN));
+}
+
+/* One CTA, while the others are at work: do more pairs of keys share a number than chance has it? And if so, as some are close together? */
+template <typename KEY>
+static __device__ __forceinline__ void look_at_values(const struct split_job &job, const struct value_slots &plan, uint32_t *s_words,
+                                                      uint32_t *s_sums) {
     const uint32_t last = value_numbers<KEY>(job.slots) - 1;
-    const looked_values<KEY> counts = {{plan, job.slots.fine_bits, last}, s_counts};
+    uint32_t fullest = 0;
+    const looked_values<KEY> counts = {{plan, job.slots.fine_bits, last}, s_words, fullest};
     const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << (31 - __clz((int)plan.nnumbers)));
     const float chance = (float)nkeys * (float)nkeys * plan.share / 2;
-    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) job.header->by_value.state = VALUES_UNEVEN;
+    const bool uneven = look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_sums);
+    if (uneven) job.header->by_value.state = VALUES_UNEVEN;
+    if (!__syncthreads_or(uneven)) return;
+    const bool spike = is_fullest_a_spike<KEY>(job, nkeys, last, fullest, (KEY *)s_words, s_sums);
+    if (spike && threadIdx.x == 0) job.header->by_value.state = VALUES_FULL;
 }
 
 /* As split_into_slots(). */

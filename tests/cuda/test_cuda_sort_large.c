@@ -68,14 +68,24 @@ static void test_twins(void) {
 /* Keys alone of which some buckets do not fit shared memory, as values repeat, or lie in a row: each of these by one CTA, if there are not
  * too many; or all by passes. */
 static void test_knots(void) {
-    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F64, UPSWEEP_I64, UPSWEEP_F32, UPSWEEP_U64, UPSWEEP_I32};
-    for (size_t i = 0; i < (quick() ? 8 : 12); i++) {
-        const upsweep_type type = types[(i + i / 6) % 6];
-        const bool is_float = type == UPSWEEP_F32 || type == UPSWEEP_F64;
-        struct sort_case c = {.form = KEYS, .type = type, .n = (i % 3 == 2 ? 11 << 21 : 1 << 25) + i, .key_nbytes = elem_size(type)};
+    enum { MANY = 1 << 25, FEWER = 11 << 21 };
+    static const struct {
+        upsweep_type type;
+        enum distribution distribution;
+        size_t n;
+    } cases[] = {
+        {UPSWEEP_U32, KNOTS, MANY},       {UPSWEEP_F32, FLOAT_KNOT, FEWER},  {UPSWEEP_F32, FLOAT_PLAIT, MANY},
+        {UPSWEEP_U64, KNOTS, MANY},       {UPSWEEP_F64, FLOAT_KNOT, MANY},   {UPSWEEP_I32, CLOT, FEWER},
+        {UPSWEEP_F32, FLOAT_KNOTS, MANY}, {UPSWEEP_F64, FLOAT_CLOT, FEWER},  {UPSWEEP_I64, KNOT, FEWER},
+        {UPSWEEP_I64, PLAIT, MANY},       {UPSWEEP_F32, FLOAT_KNOT, MANY},   {UPSWEEP_F64, FLOAT_PLAIT, MANY},
+        {UPSWEEP_I32, KNOT, MANY},        {UPSWEEP_F64, FLOAT_KNOTS, FEWER}, {UPSWEEP_U32, PLAIT, FEWER},
+        {UPSWEEP_U64, CLOT, FEWER},
+    };
+    for (size_t i = 0; i < (quick() ? 8 : sizeof cases / sizeof *cases); i++) {
+        struct sort_case c = {.form = KEYS, .type = cases[i].type, .n = cases[i].n + i, .key_nbytes = elem_size(cases[i].type)};
         c.order.descending = (uint32_t)i / 2 % 2;
         c.keys_in_place = i % 5 == 3;
-        test_case(c, (is_float ? FLOAT_KNOTS : KNOTS) + (enum distribution)(i / 2 % 4));
+        test_case(c, cases[i].distribution);
     }
 }
 
