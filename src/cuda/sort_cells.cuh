@@ -2,7 +2,7 @@
  *
  *     sample    the largest magnitude of 1,024 keys says where the cells are: 30 octaves from it down, two above; and if they have few
  *               values, repeat a lot, or crowd in what must be one bucket, that is all
- *     count     up to four million keys by their cells; for an argsort one CTA looks meanwhile whether some thousands of others repeat
+ *     count     up to four million keys by their cells; for an argsort some CTAs look meanwhile whether keys repeat
  *     plan      the CTA that is done last: a cell of many keys gets as many numbers as it needs, small neighbours get one together; and
  *               there may be slots for them (sort_cell_slots.cuh)
  *
@@ -14,9 +14,8 @@
 #include "sort_sample_plan.cuh"
 #include "sort_split.cuh"
 
-#define CELL_LOOKED_BITS   13u  /* of the number of keys that are looked at for an argsort, */
-#define CELL_LOOKED_MANY   16u  /* and of more than 2^23, of which as many tell less */
-#define CELL_EQUAL_ITEMS   14   /* keys of a value: beyond, passes do an argsort quicker; */
+#define CELL_LOOKED_BITS   13   /* of the number of keys that a CTA looks at for an argsort; */
+#define CELL_EQUAL_ITEMS   13   /* keys of a value: beyond, passes do an argsort quicker; */
 #define CELL_EQUAL_PART    32   /* a part of a bucket: beyond, slots by a sample are quicker */
 #define CELL_MOST_PARTS    8192 /* of a cell that has all keys: as many buckets, or more */
 #define CELL_CROWD_CHANCE  8    /* of a sample's keys, beyond what deviations allow: others that share a counter */
@@ -82,37 +81,36 @@ template <typename KEY> static __device__ __forceinline__ bool meets_equal(KEY k
     return atomicExch(&s_words[hash >> (64 - VALUE_SLOT_BITS)], rest) == rest;
 }
 
-/* Do keys repeat so much that cells are not for them, if so many of 2^bits have met an equal one? If each value is drawn d times, on
- * average, one pair in 2n / d is equal. A value that fills a bucket is too frequent, whatever comes next. */
-static __device__ __forceinline__ bool keys_repeat(const struct split_job &job, uint32_t nequal, uint32_t bits) {
+/* Do keys repeat so much that cells are not for them, if so many of 2^bits have met an equal one? 2^more_bits times as many have been
+ * looked at, but by as many CTAs. If each value is drawn d times, on average, one pair in 2n / d is equal; a quarter of these do not meet
+ * if there is a key to a place. A value that fills a bucket is too frequent, whatever comes next. */
+static __device__ __forceinline__ bool keys_repeat(const struct split_job &job, uint32_t nequal, uint32_t bits, uint32_t more_bits) {
     const uint32_t most = job.values_out ? CELL_EQUAL_ITEMS : job.slots.sample_items ? job.bucket_max / CELL_EQUAL_PART : job.bucket_max;
-    uint64_t npairs = ((uint64_t)most << (2 * bits - 1)) / job.n;
-    /* Of these, if there are r keys to a place, 2 / r - 2 (1 - e^-r) / r^2 meet: the others come when another key has taken it. */
-    if (bits == CELL_LOOKED_BITS) npairs = npairs * 3 / 4;
-    if (bits == CELL_LOOKED_MANY) npairs = npairs * 7 / 32;
-    return nequal > min(npairs, (uint64_t)3 << (bits - 3));
-}
-static_assert(CELL_LOOKED_BITS == VALUE_SLOT_BITS && CELL_LOOKED_MANY == VALUE_SLOT_BITS + 3, "a key to a place, and eight");
-
-/* For an argsort: of 2^bits keys, how many are looked at? */
-static __device__ __forceinline__ uint32_t looked_bits(const struct split_job &job) {
-    return job.n > 1u << 23 ? CELL_LOOKED_MANY : CELL_LOOKED_BITS;
+    const uint64_t npairs = ((uint64_t)most << (2 * bits - 1 + more_bits)) / job.n, nmeet = job.values_out ? npairs * 3 / 4 : npairs;
+    return nequal > min(nmeet, (uint64_t)3 << (bits - 3 + more_bits));
 }
 
-/* And how many meet an equal one? All threads call it; a call, so that the kernel has registers for what else it does. */
-template <typename KEY> static __device__ __noinline__ void look_for_equal_keys(const struct split_job &job, uint32_t *s_words) {
+/* For an argsort: 2^how many CTAs look at keys? More of many keys, since there one pair in as many more is equal. */
+static __device__ __forceinline__ uint32_t lookers_bits(const struct split_job &job) {
+    const uint32_t wanted = job.n <= 1u << 23 ? 0 : job.n <= 1u << 26 ? 3 : 6;
+    return min(wanted, 31 - (uint32_t)__clz((int)gridDim.x / 2));
+}
+
+/* And how many meet an equal one, of those that one CTA looks at? All threads call it; a call, so that the kernel has registers for what
+ * else it does. */
+template <typename KEY>
+static __device__ __noinline__ void look_for_equal_keys(const struct split_job &job, uint32_t part, uint32_t *s_words) {
+    static_assert(CELL_LOOKED_BITS == VALUE_SLOT_BITS, "a key to a place");
     constexpr uint32_t N = (1u << CELL_LOOKED_BITS) / CELL_THREADS;
+    const uint32_t more_bits = lookers_bits(job);
     const KEY *in = (const KEY *)job.in;
-    const uint32_t bits = looked_bits(job);
+    KEY keys[N];
+#pragma unroll
+    for (uint32_t k = 0; k < N; k++)
+        keys[k] = in[drawn_at(job, (k * CELL_THREADS + threadIdx.x) << more_bits | part, CELL_LOOKED_BITS + more_bits)] ^ in[0];
     uint32_t nequal = 0;
-#pragma unroll 1
-    for (uint32_t first = threadIdx.x; first < 1u << bits; first += N * CELL_THREADS) {
-        KEY keys[N];
 #pragma unroll
-        for (uint32_t k = 0; k < N; k++) keys[k] = in[drawn_at(job, first + k * CELL_THREADS, bits)] ^ in[0];
-#pragma unroll
-        for (uint32_t k = 0; k < N; k++) nequal += meets_equal(keys[k], s_words);
-    }
+    for (uint32_t k = 0; k < N; k++) nequal += meets_equal(keys[k], s_words);
     nequal = sum_warp(nequal);
     if (threadIdx.x % 32 == 0) atomicAdd(&job.header->cell_counts.nequal, nequal);
 }
@@ -306,7 +304,7 @@ struct cells_memory {
     struct cell_slots slots;
 };
 
-/* Counts a part of the keys; for an argsort, part 0 is a look at them. */
+/* Counts a part of the keys; for an argsort, the first parts are looks at some. */
 template <typename KEY>
 static __device__ __forceinline__ void count_part_of_cells(const struct split_job &job, uint32_t part, struct cells_memory &s) {
     if (part == 0 && threadIdx.x < SORT_DIGITS) job.header->coarse_size[threadIdx.x] = 0; /* of an attempt before */
@@ -316,17 +314,17 @@ static __device__ __forceinline__ void count_part_of_cells(const struct split_jo
     __syncthreads(); /* zeroes before counts */
     const KEY *in = (const KEY *)job.in;
     if (job.most_values && sample_has_few_values(in, job, s.words)) return give_cells_up(job); /* as all CTAs do */
-    const bool looks = job.values_out;
+    const uint32_t nlookers = job.values_out ? 1u << lookers_bits(job) : 0;
     const KEY drawn = sampled_key(in, job);
-    if (!looks && keys_repeat(job, (uint32_t)__syncthreads_count(meets_equal((KEY)(drawn ^ in[0]), s.words)), 10))
+    if (!nlookers && keys_repeat(job, (uint32_t)__syncthreads_count(meets_equal((KEY)(drawn ^ in[0]), s.words)), 10, 0))
         return give_cells_up(job); /* as most CTAs do: the others count in vain */
     const KEY image = key_order<KEY>(job).image(drawn);
     const struct float_cells<KEY> cells(lowest_cell(image, &s.largest));
     if (is_crowded(job, cells, image, CELL_MOST_PARTS, s.counts)) return give_cells_up(job); /* as all CTAs do */
     s.counts[threadIdx.x] = 0;
     __syncthreads(); /* zeroes before counts */
-    if (looks && part == 0) return look_for_equal_keys<KEY>(job, s.words);
-    count_cells(job, cells, part - looks, gridDim.x - looks, s.counts);
+    if (part < nlookers) return look_for_equal_keys<KEY>(job, part, s.words);
+    count_cells(job, cells, part - nlookers, gridDim.x - nlookers, s.counts);
     __syncthreads(); /* all counts */
     const uint32_t count = s.counts[threadIdx.x];
     if (count) atomicAdd(&job.header->cell_counts.count[threadIdx.x], count);
@@ -353,7 +351,7 @@ template <typename KEY> static __device__ __forceinline__ void number_cells(cons
         __threadfence(); /* having seen the others done, see their counts */
         const int32_t lowest = lowest_cell_below(s.largest);
         if (threadIdx.x == 0) job.header->cells.lowest = lowest;
-        if (keys_repeat(job, __ldcg(&all->nequal), looked_bits(job))) /* of an argsort */
+        if (job.values_out && keys_repeat(job, __ldcg(&all->nequal), CELL_LOOKED_BITS, lookers_bits(job)))
             give_cells_up(job);
         else if (*(volatile uint32_t *)&job.header->slots_full == SLOTS_OPEN)
             plan_cells(job, float_cells<KEY>(lowest), s.counts, s.desk, s.slots);
