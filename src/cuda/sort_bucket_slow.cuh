@@ -48,6 +48,7 @@ template <typename SHAPE, typename T>
 static __device__ __forceinline__ void reorder_by_digits(T (&items)[SHAPE::ROWS], struct team_items<false> which, uint32_t start,
                                                          uint32_t n, const struct cta_memory<T> &memory, T bits, uint32_t lo_bit,
                                                          uint32_t hi_bit) {
+#pragma unroll 1
     for (uint32_t shift = lo_bit; shift < hi_bit; shift += SORT_DIGIT_BITS) {
         if (bits >> shift & (SORT_DIGITS - 1))
             reorder_by_digit<SHAPE::THREADS / SORT_TEAM>(items, which, start, n, memory, shift, SORT_DIGITS - 1);

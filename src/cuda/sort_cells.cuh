@@ -81,8 +81,8 @@ template <typename KEY> static __device__ __forceinline__ bool meets_equal(KEY k
     return atomicExch(&s_words[hash >> (64 - VALUE_SLOT_BITS)], rest) == rest;
 }
 
-/* Do keys repeat so much that cells are not for them, if so many of 2^bits have met an equal one? 2^more_bits times as many have been
- * looked at, but by as many CTAs. If each value is drawn d times, on average, one pair in 2n / d is equal; a quarter of these do not meet
+/* Do keys repeat so much that cells are not for them, if so many of 2^bits have met an equal one? By 2^more_bits CTAs, of which each knows
+ * its own keys. If each value is drawn d times, on average, d 4^bits / 2n pairs of a CTA's keys are equal; a quarter of these do not meet
  * if there is a key to a place. A value that fills a bucket is too frequent, whatever comes next. */
 static __device__ __forceinline__ bool keys_repeat(const struct split_job &job, uint32_t nequal, uint32_t bits, uint32_t more_bits) {
     const uint32_t most = job.values_out ? CELL_EQUAL_ITEMS : job.slots.sample_items ? job.bucket_max / CELL_EQUAL_PART : job.bucket_max;
@@ -258,7 +258,7 @@ static __device__ __forceinline__ void plan_slots(const struct split_job &job, c
     plan->nnumbers = used;
     job.cell_slot[used] = total;
     const uint32_t most = total + (job.slots.coarse_bits ? total / CELL_SLOTS_ASIDE_PART : 0);
-    if (most > job.slots.float_items || do_values_repeat(job)) job.header->slots_full = SLOTS_FULL;
+    if (most > job.slots.float_items || are_slots_too_small(job)) job.header->slots_full = SLOTS_FULL;
 }
 
 /* ---- the step -------------------------------------------------------------------------------------------------------------- */

@@ -48,13 +48,13 @@ struct value_buckets {
     double scale, shift;
 };
 
-/* How an attempt by value (sort_value_slots.cuh) goes. Of two that CTAs tell at the same time, the later one here is what counts. */
+/* How an attempt by value (sort_value_slots.cuh) goes. Of what two CTAs tell of the sample, the later one here is what counts. */
 enum value_state {
-    VALUES_NONE,      /* keys are not finite, or all equal */
+    VALUES_NONE,      /* keys are not finite, or all equal, or too close together or too far apart */
     VALUES_OPEN,      /* they are even, as far as is known */
     VALUES_UNEVEN,    /* a closer look has found that they are not, or there is one that has no slot */
-    VALUES_NO_PLAN,   /* they are not even */
-    VALUES_FULL,      /* they repeat, or some are close together: so slots of any kind are too small */
+    VALUES_NO_PLAN,   /* they are not even, or there is no room */
+    VALUES_FULL,      /* a slot is too small, most likely for a value that repeats, or some close together: so would one by cells be */
     VALUES_IN_RANGES, /* they lie in many narrow ranges */
     VALUES_FREQUENT,  /* one repeats so often that only the passes are for them */
 };

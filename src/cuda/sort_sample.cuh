@@ -38,6 +38,7 @@ static __device__ __forceinline__ uint32_t sample_at(uint32_t i) { return i ^ (i
 
 /* How many of N sorted values are less? at(i) is number i; N: a power of two. */
 template <uint32_t N, typename AT, typename T> static __device__ __forceinline__ uint32_t count_less(const AT &at, T value) {
+    static_assert((N & (N - 1)) == 0, "halves of halves");
     uint32_t place = 0;
 #pragma unroll
     for (uint32_t step = N / 2; step > 0; step /= 2)

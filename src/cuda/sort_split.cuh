@@ -289,7 +289,8 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
         scan_buckets(job, nbuckets, s_sums, s_news);
         __syncthreads(); /* all starts, and all news; s_sums may be used again */
         if (job.coarse_bits) plan_coarse(job, s_sums);
-        together = job.may_be_two && (s_news.large_twos.nkeys == 0 || s_news.large.nkeys > 0); /* else all fit one by one */
+        const bool singly = s_news.large_twos.are_too_large(job) || (s_news.large_twos.nkeys > 0 && s_news.large.nkeys == 0);
+        together = job.may_be_two && !singly;
         struct large_buckets &large = together ? s_news.large_twos : s_news.large;
         const bool fits = can_sort_large(job, large, together, counts.order, counts.digits, s_words);
         if (fits) outcome = s_news.nuneven > job.uneven_limit ? NOT_SPLIT : ALL_FIT;

@@ -171,22 +171,22 @@ static __device__ __forceinline__ bool is_by_value(const struct split_job &job) 
     return job.by_value && job.header->by_value.state == VALUES_OPEN;
 }
 
-/* Are floats left to the passes at once, as one repeats too often, or as they lie in so many narrow ranges? Many of 64 bits are quicker
- * split by cells then. */
+/* Are floats left to the passes at once, as one repeats too often, or as they lie in so many narrow ranges? In these, many of 64 bits are
+ * quicker split by cells. */
 template <typename KEY> static __device__ __forceinline__ bool is_left_to_passes(const struct split_job &job) {
     if (!job.by_value) return false;
     const uint32_t state = job.header->by_value.state;
     return state == VALUES_FREQUENT || (state == VALUES_IN_RANGES && (sizeof(KEY) == 4 || job.slots.sample_items));
 }
 
-/* Do floats repeat so that slots by cells would be full, too? */
-static __device__ __forceinline__ bool do_values_repeat(const struct split_job &job) {
+/* Would slots by cells be too small, as those by value are? */
+static __device__ __forceinline__ bool are_slots_too_small(const struct split_job &job) {
     return job.by_value && job.header->by_value.state == VALUES_FULL;
 }
 
 /* Are cells not tried, as floats are left to the passes, or as they repeat and a sample is to divide them? */
 template <typename KEY> static __device__ __forceinline__ bool is_not_for_cells(const struct split_job &job) {
-    return is_left_to_passes<KEY>(job) || (job.slots.sample_items && do_values_repeat(job));
+    return is_left_to_passes<KEY>(job) || (job.slots.sample_items && are_slots_too_small(job));
 }
 
 #endif
