@@ -202,13 +202,14 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         given_up = has_turned(&job.header->slots_full, SLOTS_OPEN);                 /* asked before keys, or it would wait for them */
     load_slots_rows<KEY, ITEM, STEP, 0, ROWS / 2>(images, tile, items, start, job); /* on their way while the sample is looked at */
     if (STEP != SLOTS_FINE && looks && sample.is_skewed(job, (uint32_t *)runs.s_images, s.sums)) {
-        if (threadIdx.x == 0) job.header->slots_full = SLOTS_IN_VAIN;
+        if (threadIdx.x == 0) give_up_slots(job, SLOTS_IN_VAIN);
         return false;
     }
     const struct looked_keys looked = {(uint32_t *)runs.s_images};
     if constexpr (SHAPE::PAIRS) {
-        if (looks && sample_repeats(job, sample.keys[0], looked)) {
-            if (threadIdx.x == 0) job.header->slots_full = SLOTS_FULL;
+        const enum slots_state state = looks ? sample_repeats(job, sample.keys[0], looked, s.sums) : SLOTS_OPEN;
+        if (state != SLOTS_OPEN) {
+            if (threadIdx.x == 0) give_up_slots(job, state);
             return false;
         }
     }
@@ -227,7 +228,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     count_warp<SKEWED, false, FULL || is_single(STEP)>(ranks, images, items, s.counts, digits);
     if (SHAPE::PAIRS && looks) {
         const uint32_t nties = count_ties(images, items, looked);
-        if (nties > slots.most_ties && threadIdx.x == 0) job.header->slots_full = nties > slots.vain_ties ? SLOTS_IN_VAIN : SLOTS_FULL;
+        if (nties > slots.most_ties && threadIdx.x == 0) give_up_slots(job, nties > slots.vain_ties ? SLOTS_IN_VAIN : SLOTS_FULL);
         if (nties > slots.most_ties) return false;
     }
     __syncthreads(); /* all counts */
@@ -241,7 +242,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         in_vain = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
     const auto start_of = [&](uint32_t digit) { return STEP == SLOTS_COARSE ? digit * slots.coarse_items : (slot + digit) * slots.items; };
     const uint32_t reach = reserve_digits<THREADS>(s, cursors, digits.mask + 1, start_of);
-    if (reach > room && !in_vain) job.header->slots_full = SLOTS_FULL;
+    if (reach > room && !in_vain) give_up_slots(job, SLOTS_FULL);
     if (__syncthreads_or(reach > room || in_vain)) return false; /* else: all places */
     asm volatile("" : "+r"(digits.shift));                       /* digits are cut out anew, since there are no registers to keep them */
     scatter_items(images, items, ranks, s.places, digits, [&](int row, uint32_t place) { runs.put(place, images[row], start + row * 32); });

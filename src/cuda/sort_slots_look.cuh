@@ -13,6 +13,15 @@
 #include "sort_gaps.cuh"
 #include "sort_partition.cuh"
 
+/* Does a CTA sort a bucket of what is behind slots though it is far too big? */
+static __device__ __forceinline__ bool can_be_large(const struct split_job &job) { return job.large_max > 0; }
+
+/* The attempt fails; of what is told of that, the later one of enum slots_state is what counts. The compiler has one thread of a warp tell
+ * it for all. */
+static __device__ __forceinline__ void give_up_slots(const struct split_job &job, enum slots_state state) {
+    atomicMax(&job.header->slots_full, (uint32_t)state);
+}
+
 /* Keys by bucket, in counters of eight bits. What does not fit one goes to the next, which does no harm: by then keys are far from uniform.
  */
 template <typename KEY> struct looked_counts {
@@ -20,9 +29,10 @@ template <typename KEY> struct looked_counts {
     const struct key_order<KEY> order;
     const uint32_t number_bits;
     uint32_t *const s_words;
+    uint32_t &most; /* that this thread has found in a counter, so far */
 
-    __device__ __forceinline__ looked_counts(const struct split_job &job, uint32_t *s_words_)
-        : order(job), number_bits(job.slots.coarse_bits + job.slots.fine_bits), s_words(s_words_) {}
+    __device__ __forceinline__ looked_counts(const struct split_job &job, uint32_t *s_words_, uint32_t &most_)
+        : order(job), number_bits(job.slots.coarse_bits + job.slots.fine_bits), s_words(s_words_), most(most_) {}
 
     /* By all threads; a barrier must follow. */
     __device__ __forceinline__ void clear() const {
@@ -39,7 +49,9 @@ template <typename KEY> struct looked_counts {
         uint32_t npairs = 0;
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            npairs += add(keys[i]);
+            const uint32_t before = add(keys[i]);
+            most = max(most, before);
+            npairs += before;
 #pragma unroll
             for (int j = 0; j < i; j++) npairs -= number_of(keys[i]) == number_of(keys[j]);
         }
@@ -79,16 +91,21 @@ template <typename KEY, int THREADS> struct slots_sample {
         for (int i = 0; i < OF_THREAD; i++) keys[i] = ((const KEY *)job.in)[sampled_at(job, threadIdx.x + i * THREADS)];
         if (BITS) first = *(const KEY *)job.in;
     }
-    /* Must some bucket be too big, or bins deep? s_sums: two words. All threads call it. */
+    /* Must some bucket be too big, or bins deep? A crowded number says so, too: in one of some fifty thousand samples of uniform keys there
+     * is one. s_sums: two words. All threads call it. */
     __device__ __forceinline__ bool is_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_sums) const {
-        const struct looked_counts<KEY> counts(job, s_counts);
+        uint32_t before = 0;
+        const struct looked_counts<KEY> counts(job, s_counts, before);
         counts.clear();
         if (threadIdx.x < 2) s_sums[threadIdx.x] = 0;
         __syncthreads(); /* zeroes before counts */
+        const float mean = (float)VALUE_SAMPLE / (float)(1u << counts.number_bits);
+        const uint32_t limit = can_be_large(job) ? ~0u : (uint32_t)(mean + 5 * sqrtf(mean)) + 4;
         uint32_t npairs = 0, varying = 0;
 #pragma unroll
         for (int i = 0; i < OF_THREAD; i++) {
-            npairs += counts.add(keys[i]);
+            const KEY key[] = {keys[i]};
+            npairs += counts.add_neighbours(key);
             if (BITS) varying |= (uint32_t)(counts.order.image(keys[i]) ^ counts.order.image(first));
         }
         npairs = sum_warp(npairs);
@@ -97,8 +114,8 @@ template <typename KEY, int THREADS> struct slots_sample {
             atomicAdd(&s_sums[0], npairs);
             if (BITS) atomicOr(&s_sums[1], varying);
         }
-        __syncthreads(); /* all pairs, and all bits */
-        return s_sums[0] >= job.sample_limit || (BITS && are_bins_deep(job.n, s_sums[1], counts.number_bits));
+        const bool crowded = __syncthreads_or(before >= limit); /* also: all pairs, and all bits */
+        return crowded || s_sums[0] >= job.sample_limit || (BITS && are_bins_deep(job.n, s_sums[1], counts.number_bits));
     }
     /* A bucket needs about as many bins as it has keys, by the bits below those of its number: do too few of them vary? */
     static __device__ __forceinline__ bool are_bins_deep(uint32_t n, uint32_t varying, uint32_t number_bits) {
@@ -107,14 +124,22 @@ template <typename KEY, int THREADS> struct slots_sample {
     }
 };
 
-/* Pairs: do keys repeat too often, as some of the sample are equal, or equal to those before them? sampled: this thread's. All threads call
- * it; the table remains. */
-static __device__ __forceinline__ bool sample_repeats(const struct split_job &job, uint32_t sampled, const struct looked_keys &looked) {
+/* Pairs: do keys repeat too often, as some of the sample are equal, or equal to those before them? A histogram is in vain, too, if one
+ * value has so many that no bucket has room for it. sampled: this thread's; s_value: a word. All threads call it; the table remains. */
+static __device__ __forceinline__ enum slots_state sample_repeats(const struct split_job &job, uint32_t sampled,
+                                                                  const struct looked_keys &looked, uint32_t *s_value) {
     const uint64_t at = sampled_at(job, threadIdx.x);
     const uint32_t before = ((const uint32_t *)job.in)[at > 0 ? at - 1 : 1];
     looked.clear();
-    __syncthreads(); /* the table is clear */
-    return __syncthreads_count(looked.meets_itself(sampled) || sampled == before) > PAIR_SLOTS_SAMPLE_REPEATS;
+    __syncthreads(); /* the table is clear; and nobody needs s_value any more */
+    if (threadIdx.x == 0) *s_value = sampled;
+    const bool again = looked.meets_itself(sampled);
+    if (__syncthreads_count(again || sampled == before) <= PAIR_SLOTS_SAMPLE_REPEATS) return SLOTS_OPEN;
+    if (again) atomicExch(s_value, sampled); /* any of those */
+    __syncthreads();                         /* the value */
+    const uint32_t nequal = (uint32_t)__syncthreads_count(sampled == *s_value);
+    const bool in_vain = nequal >= PAIR_SLOTS_FREQUENT && (uint64_t)nequal * job.n > (uint64_t)job.bucket_max * VALUE_SAMPLE * 3 / 2;
+    return in_vain ? SLOTS_IN_VAIN : SLOTS_FULL;
 }
 
 /* Is the attempt in vain? The same for the CTAs that look at many keys: if the sample says it, these are in a few buckets, and would all
@@ -125,7 +150,7 @@ static __device__ __forceinline__ bool sample_says_in_vain(const struct split_jo
     sample.load(job);
     const bool skewed = sample.is_skewed(job, s_counts, s_npairs);
     __syncthreads(); /* all know; the counters may be used again */
-    if constexpr (PAIRS) return skewed || sample_repeats(job, sample.keys[0], looked_keys{s_counts});
+    if constexpr (PAIRS) return skewed || sample_repeats(job, sample.keys[0], looked_keys{s_counts}, s_npairs) != SLOTS_OPEN;
     return skewed;
 }
 
@@ -165,13 +190,18 @@ static __device__ __forceinline__ bool look_at_keys(const struct split_job &job,
 }
 
 /* One CTA, while the others are at work: will some bucket become too big? If more pairs of keys share a bucket than chance has it; so equal
- * keys show, too. */
+ * keys show, too. And is one so much too big that a histogram, which may have twice as many buckets, is in vain? That counts though others
+ * have found out first that the slots are too small. */
 template <typename KEY>
 static __device__ __forceinline__ void look_for_skew(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
-    const struct looked_counts<KEY> counts(job, s_counts);
+    uint32_t most = 0;
+    const struct looked_counts<KEY> counts(job, s_counts, most);
     const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << counts.number_bits);
     const float chance = (float)nkeys * (float)nkeys / (float)(2u << counts.number_bits);
-    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) job.header->slots_full = SLOTS_FULL;
+    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) give_up_slots(job, SLOTS_FULL);
+    const float items = (float)most * (float)job.n / (float)nkeys;
+    const bool in_vain = !can_be_large(job) && items > SLOTS_FAR_TOO_BIG * (float)job.bucket_max;
+    if (__syncthreads_or(in_vain) && threadIdx.x == 0) give_up_slots(job, SLOTS_IN_VAIN);
 }
 
 /* Another one, if items have an index: will equal keys fill a bucket's bins? If values are drawn d times each, on average, then d nkeys^2
@@ -182,7 +212,7 @@ static __device__ __forceinline__ void look_for_repeats(const struct split_job &
     const bool only = job.slots.coarse_bits == 0; /* then it must be found out sooner */
     const uint32_t nkeys = !only ? SLOTS_LOOKED : job.n > SLOTS_LOOKED_MANY ? SLOTS_LOOKED / 2 : SLOTS_LOOKED / 4, part = only ? 5 : 8;
     const uint32_t limit = max((uint32_t)((uint64_t)nkeys * nkeys / job.n / part), 8u);
-    if (look_at_keys<KEY>(job, nkeys, looked_keys{s_keys}, limit, s_npairs)) job.header->slots_full = SLOTS_IN_VAIN;
+    if (look_at_keys<KEY>(job, nkeys, looked_keys{s_keys}, limit, s_npairs)) give_up_slots(job, SLOTS_IN_VAIN);
 }
 
 #endif

@@ -52,8 +52,8 @@ static __device__ __forceinline__ bool has_turned(const uint32_t *word, uint32_t
     return threadIdx.x == 0 && *(const volatile uint32_t *)word != from;
 }
 
-/* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since a sample says that some bucket is too big for a
- * CTA anyway, or keys repeat, or bins of buckets would be deep; or floats are left to the passes. */
+/* How an attempt by slots (sort_slots.cuh) goes; in vain: a histogram would be, too, since some bucket is far too big for a CTA, or keys
+ * repeat, or bins of buckets would be deep; or floats are left to the passes. */
 enum slots_state { SLOTS_OPEN, SLOTS_FULL, SLOTS_IN_VAIN };
 
 struct slots_plan {

@@ -203,7 +203,8 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define SLOTS_ROWS_ONLY_WIDE 16
 #define SLOTS_ROWS_WIDE      21
 /* Pairs in slots (sort_slots_pairs.cuh): as many as the number of a tile has bits for; of a tile; tiles; room for ties, which tiles share;
- * ties of a tile, and of a bucket, at most; and keys of a sample that may repeat. */
+ * ties of a tile, and of a bucket, at most; keys of a sample that may repeat; and how many of one value, of these, may be more than fit a
+ * bucket. */
 #define PAIR_SLOTS_MAX            (1u << 25)
 #define PAIR_SLOTS_TILE           (SLOTS_THREADS * SLOTS_ROWS_ONLY_WIDE)
 #define PAIR_SLOTS_TILES          (PAIR_SLOTS_MAX / PAIR_SLOTS_TILE)
@@ -212,10 +213,13 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define PAIR_SLOTS_DEVIATIONS     6
 #define PAIR_SLOTS_BUCKET_TIES    1024u
 #define PAIR_SLOTS_SAMPLE_REPEATS 3
+#define PAIR_SLOTS_FREQUENT       4u
 #define PAIR_SLOTS_DRAWN          12u /* if values are drawn more often, bins of the stable split are too deep for a warp */
-/* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
+/* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. If one bucket is so many times too big, so will
+ * one be of twice as many. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
+#define SLOTS_FAR_TOO_BIG       2.5f
 #define SLOTS_LOOKED_MANY \
     (1u << 23) /* of no more items than this fewer are looked at for repeats: it must be known before they are moved */
 /* The same of floats (sort_cell_slots.cuh): in room of which one key in 25 is for coarse buckets; numbers that one partition tells apart;

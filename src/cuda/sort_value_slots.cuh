@@ -125,7 +125,7 @@ static __device__ __forceinline__ bool sample_values(struct value_sample *sample
     return sample->per_range > 0 && isfinite(VALUE_SLOTS_FINEST * sample->per_range);
 }
 
-/* How many pairs of keys share a counter? By a CTA. */
+/* How many pairs of keys share a counter? By a CTA; the counts remain. */
 template <uint32_t N, typename COUNTER>
 static __device__ __forceinline__ uint32_t pairs_by(const COUNTER &counter_of, const double (&x)[N], struct value_slots_desk &s) {
     uint32_t part[N];
@@ -133,37 +133,15 @@ static __device__ __forceinline__ uint32_t pairs_by(const COUNTER &counter_of, c
     for (uint32_t i = 0; i < N; i++) part[i] = counter_of(x[i]);
     __syncthreads(); /* nobody needs the counters any more */
     for (uint32_t i = threadIdx.x; i < VALUE_SLOTS_FINE; i += VALUE_SAMPLE) s.counts[i] = 0;
-    if (threadIdx.x == 0) s.npairs = 0;
+    if (threadIdx.x == 0) s.npairs = s.most = 0;
     __syncthreads(); /* zeroes before counts */
     count_pairs(part, s);
     __syncthreads(); /* all pairs */
     return s.npairs;
 }
 
-/* Numbers, and values, draw counters. */
+/* Numbers draw counters. */
 static __device__ __forceinline__ uint32_t counter_of(uint32_t number) { return __umulhi(mixed(number), VALUE_SLOTS_FINE); }
-static __device__ __forceinline__ uint32_t counter_of_value(double value) {
-    return counter_of((uint32_t)__double2loint(value) * 31 + (uint32_t)__double2hiint(value));
-}
-
-/* How many keys share a counter, as equal ones do, at most; 0 if no value is frequent. Equal neighbours are one, as keys may lie in runs of
- * equal ones. By a CTA. */
-template <uint32_t N> static __device__ __forceinline__ uint32_t most_equal(const double (&x)[N], struct value_slots_desk &s) {
-    __syncthreads(); /* nobody needs the counters any more */
-    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS_FINE; i += VALUE_SAMPLE) s.counts[i] = 0;
-    if (threadIdx.x == 0) s.most = 0;
-    __syncthreads(); /* zeroes before counts */
-#pragma unroll
-    for (uint32_t i = 0; i < N; i++) {
-        bool again = false;
-#pragma unroll
-        for (uint32_t j = 0; j < i; j++) again = again || x[j] == x[i];
-        const uint32_t count = again ? 0 : atomicAdd(&s.counts[counter_of_value(x[i])], 1) + 1;
-        if (count >= VALUE_SLOTS_FREQUENT) atomicMax(&s.most, count);
-    }
-    __syncthreads(); /* the most */
-    return s.most;
-}
 
 /* If so many keys of a sample of nkeys have one value, are passes alone for it? */
 static __device__ __forceinline__ bool is_too_frequent(const struct split_job &job, uint32_t nkeys, uint32_t nequal) {
@@ -171,18 +149,24 @@ static __device__ __forceinline__ bool is_too_frequent(const struct split_job &j
 }
 
 /* Is a sample even in fine parts, too? Else some value is frequent, or keys have few values; or they lie in narrow ranges, if many are in
- * one of still finer parts, but few of them equal: these parts, and values, share counters at random. By a CTA. */
+ * one of still finer parts, but few of them equal: these parts, and values, share counters at random. Neighbours are sampled together: so
+ * values of sorted keys look more frequent than they are, and if they repeat at all, passes are as quick for them. By a CTA. */
 template <uint32_t N>
 static __device__ __forceinline__ enum value_state look_closely(const struct split_job &job, const struct value_sample &sample,
                                                                 const double (&x)[N], struct value_slots_desk &s) {
     const auto fine = [&](double value) { return sample.part_of(value, VALUE_SLOTS_FINE); };
     const auto finest = [&](double value) { return counter_of(sample.part_of(value, VALUE_SLOTS_FINEST)); };
+    const auto itself = [](double value) { return counter_of((uint32_t)__double2loint(value) * 31 + (uint32_t)__double2hiint(value)); };
     if (value_sample{0, 0, 0, sample.nkeys, pairs_by(fine, x, s)}.is_even(VALUE_SLOTS_FINE, N, 5)) return VALUES_OPEN;
-    const uint32_t most = most_equal(x, s);
-    if (most > 0) return is_too_frequent(job, sample.nkeys, most) ? VALUES_FREQUENT : VALUES_FULL;
-    if (!sample.is_even(VALUE_SLOTS_PARTS, N, VALUE_SLOTS_ABOUT_EVEN)) return VALUES_NO_PLAN;
-    const float equal = (float)pairs_by(counter_of_value, x, s), near = (float)pairs_by(finest, x, s);
+    const float equal = (float)pairs_by(itself, x, s);
+    for (uint32_t i = threadIdx.x; i < VALUE_SLOTS_FINE; i += VALUE_SAMPLE)
+        if (s.counts[i] >= VALUE_SLOTS_FREQUENT) atomicMax(&s.most, s.counts[i]);
+    __syncthreads(); /* the most */
+    if (s.most > 0) return is_too_frequent(job, sample.nkeys, s.most) ? VALUES_FREQUENT : VALUES_FULL;
     const float chance = sample.chance(VALUE_SLOTS_FINE, N);
+    if (!sample.is_even(VALUE_SLOTS_PARTS, N, VALUE_SLOTS_ABOUT_EVEN))
+        return equal > chance + 6 * sqrtf(chance) ? VALUES_FULL : VALUES_NO_PLAN;
+    const float near = (float)pairs_by(finest, x, s);
     return near - equal > 8 * sqrtf(chance) && 2 * (near - equal) > near - chance ? VALUES_IN_RANGES : VALUES_FULL;
 }
 

@@ -74,7 +74,10 @@ static uint64_t masked_key(enum distribution distribution, uint64_t x, unsigned 
     }
 }
 
-static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64_t i) {
+/* Of which a part, of all, is smaller. */
+static double price_at(double part) { return floor(-log1p(-part) * 1e4) / 1e4; }
+
+static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64_t i, uint64_t n) {
     switch (distribution) {
     case PROPORTION:
         return float_bits(draw_proportion(), nbits);
@@ -103,6 +106,10 @@ static uint64_t float_key(enum distribution distribution, unsigned nbits, uint64
         return float_bits((double)(rng_below(&rng, 1000000) + (rng_below(&rng, 2) ? 1000000 : UINT64_C(4000000000))), nbits);
     case HEAP:
         return float_bits(rng_below(&rng, 8) ? draw_bell() : 0.5, nbits);
+    case PRICED:
+        return float_bits(price_at(draw_proportion()), nbits);
+    case RISING_PRICES:
+        return float_bits(price_at((double)i / (double)n), nbits);
     case PEAK:
         return float_bits(rng_below(&rng, 1000) ? draw_proportion() : 0.5, nbits);
     default:
@@ -174,6 +181,8 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     }
     case BLOCKS:
         return (i % 4096 << 20) + x % 1000;
+    case HEDGE:
+        return i % 100 ? x : (some + i / 100) & all;
     case KNOTS:
     case KNOT:
     case PLAIT:
@@ -194,6 +203,6 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         if (i % (distribution == NESTS ? 1000 : 5000)) return make_key(HOT, nbits, i, n);
         return (make_key(HOT, nbits, i, n) & 0xfffff) | (spread_number(distribution == NESTS ? i / 100000 : 0, nbits) & ~UINT64_C(0xfffff));
     default:
-        return distribution >= PROPORTION ? float_key(distribution, nbits, i) & all : masked_key(distribution, x, nbits);
+        return distribution >= PROPORTION ? float_key(distribution, nbits, i, n) & all : masked_key(distribution, x, nbits);
     }
 }

@@ -45,6 +45,8 @@ enum distribution {
     BANKS,                  /* two ranges of a million whole numbers, far from each other */
     HEAP,                   /* a bell, but for one in eight, which is a half */
     SETTLED,                /* as SPREAD, but what is next to zero has settled on fifty values on either side */
+    PRICED,                 /* exponential, rounded to four digits behind the point, so that all values repeat; */
+    RISING_PRICES,          /* in their order */
     /* Integers. */
     SUNK,      /* four bits below the top twelve are zero, so that bins are 16 times what is expected */
     ECHO,      /* one in 2,000 occurs once more, 1,000 keys later; */
@@ -55,6 +57,7 @@ enum distribution {
     TUFTS,     /* in 1,500 ranges of 4,096, far from each other */
     RIVALS,    /* frequent values, of which two share a counter of a sample, and one has a neighbour */
     BLOCKS,    /* as TURNS */
+    HEDGE,     /* one in 100 has a place in a row without gaps: a bucket that is far too big */
     /* Of more than 2^24: with a bucket or three that are too large, as they have frequent values, in bits; and then of floats. */
     KNOTS, /* three values of one key in 1,600 each */
     KNOT,  /* one in 300 keys is one value; of integers the greatest, and none is near it, */

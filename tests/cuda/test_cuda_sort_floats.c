@@ -58,6 +58,32 @@ static void test_indexed_floats(void) {
     }
 }
 
+/* Floats whose values all repeat, so that neither slots by value nor by cells are large enough, and no value is frequent: they are counted.
+ * Of sorted ones it seems that some are. */
+static void test_repeating_floats(void) {
+    static const struct {
+        upsweep_type type;
+        enum distribution distribution;
+        uint64_t n;
+    } cases[] = {
+        {UPSWEEP_F32, PRICED, 25000000}, {UPSWEEP_F32, RISING_PRICES, 25000000}, {UPSWEEP_F64, PRICED, 22500003},
+        {UPSWEEP_F32, PRICED, 15000003}, {UPSWEEP_F32, RISING_PRICES, 8000003},  {UPSWEEP_F64, RISING_PRICES, 22500003},
+    };
+    for (size_t i = 0; i < (quick() ? 2 : sizeof cases / sizeof *cases); i++) {
+        struct sort_case c = {.form = KEYS, .type = cases[i].type, .n = cases[i].n, .key_nbytes = elem_size(cases[i].type), .shift = i};
+        c.order.descending = (uint32_t)i % 2;
+        c.keys_in_place = i % 4 == 3;
+        test_case(c, cases[i].distribution);
+    }
+}
+
+/* So many that 64 blocks look whether they repeat. */
+static void test_many_indexed_floats(void) {
+    struct sort_case c = {.form = ARGSORT32, .type = UPSWEEP_F32, .n = (1 << 26) + 5, .key_nbytes = 4, .value_nbytes = 4};
+    test_case(c, PROPORTION);
+    test_case(c, PRICED);
+}
+
 int main(void) {
     upsweep_device device;
     if (begin_sorts(&device)) {
@@ -65,6 +91,8 @@ int main(void) {
         test_float_slots(UPSWEEP_F64);
         test_sampled_float_slots();
         test_indexed_floats();
+        test_repeating_floats();
+        if (!quick()) test_many_indexed_floats();
     }
     return end_sorts();
 }
