@@ -45,18 +45,23 @@ template <typename KEY> struct closed_parts {
     __device__ __forceinline__ uint32_t of(KEY image) const { return (uint32_t)(close(image) >> shift); }
 };
 
-/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even. There are a thousand parts,
- * and not to try costs more than to try in vain: so five standard deviations are for chance. The counters are zero, and will be again,
- * behind a barrier. All threads of all CTAs call it, and agree. */
+/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even. There are if a part is so in
+ * which a key is on average, which pairs of sampled keys tell; or if one has too many keys: there are a thousand parts, and not to try
+ * costs more than to try in vain, so five standard deviations are for chance. The counters are zero, and will be again, behind a barrier.
+ * All threads of all CTAs call it, and agree. */
 template <int PER, typename KEY, typename ITEM>
 static __device__ __forceinline__ bool parts_may_fit(const struct split_job &split, const ITEM (&sample)[PER],
                                                      const struct closed_parts<KEY> &parts, struct sample_desk<ITEM> &s) {
+    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
 #pragma unroll
     for (int k = 0; k < PER; k++) atomicAdd(&s.count[parts.of((KEY)(sample[k] >> below_image<KEY, ITEM>()))], 1);
     __syncthreads(); /* all counts */
-    const float most = (float)(FUSED_THREADS * PER) * (float)split.bucket_max / (float)split.n, count = (float)s.count[threadIdx.x];
-    s.count[threadIdx.x] = 0;
-    return !__syncthreads_or(count > most + 5 * sqrtf(most));
+    const float ndrawn = FUSED_THREADS * PER, most = ndrawn * (float)split.bucket_max / (float)split.n;
+    const uint32_t count = s.count[t], npairs = sum_warp(count * (count - 1));
+    s.count[t] = 0;
+    if (lane == 0) s.seen[0][warp] = npairs;
+    const bool one_is_too_big = __syncthreads_or((float)count > most + 5 * sqrtf(most)); /* also: the pairs of all warps */
+    return !one_is_too_big && (float)sum_warp((uint32_t)s.seen[0][lane]) <= ndrawn * most;
 }
 
 /* Which bits does a sample have set, and which not, often enough that those who have them are no strays? ones, zeros: of this thread's
