@@ -190,8 +190,8 @@ static __device__ __forceinline__ bool look_at_keys(const struct split_job &job,
 }
 
 /* One CTA, while the others are at work: will some bucket become too big? If more pairs of keys share a bucket than chance has it; so equal
- * keys show, too. And is one so much too big that a histogram, which may have twice as many buckets, is in vain? That counts though others
- * have found out first that the slots are too small. */
+ * keys show, too. And is one so much too big that a histogram, which may have twice as many buckets, is in vain? Not if it may be chance:
+ * of 2^27 keys and more few are looked at for each bucket. That counts though others have found out first that the slots are too small. */
 template <typename KEY>
 static __device__ __forceinline__ void look_for_skew(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
     uint32_t most = 0;
@@ -199,8 +199,9 @@ static __device__ __forceinline__ void look_for_skew(const struct split_job &job
     const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << counts.number_bits);
     const float chance = (float)nkeys * (float)nkeys / (float)(2u << counts.number_bits);
     if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) give_up_slots(job, SLOTS_FULL);
-    const float items = (float)most * (float)job.n / (float)nkeys;
-    const bool in_vain = !can_be_large(job) && items > SLOTS_FAR_TOO_BIG * (float)job.bucket_max;
+    const float mean = (float)nkeys / (float)(1u << counts.number_bits), by_chance = mean + 6 * sqrtf(mean) + 4;
+    const float far_too_many = SLOTS_FAR_TOO_BIG * (float)job.bucket_max * ((float)nkeys / (float)job.n);
+    const bool in_vain = !can_be_large(job) && (float)most > fmaxf(far_too_many, by_chance);
     if (__syncthreads_or(in_vain) && threadIdx.x == 0) give_up_slots(job, SLOTS_IN_VAIN);
 }
 
