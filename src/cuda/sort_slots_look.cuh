@@ -42,16 +42,16 @@ template <typename KEY> struct looked_counts {
     /* Returns how many have been counted there before. */
     __device__ __forceinline__ uint32_t add(KEY key) const {
         const uint32_t number = number_of(key), at = number % 4 * 8;
-        return atomicAdd(&s_words[number / 4], 1u << at) >> at & 0xff;
+        const uint32_t before = atomicAdd(&s_words[number / 4], 1u << at) >> at & 0xff;
+        most = max(most, before);
+        return before;
     }
     /* The same of some neighbours, which are no pairs, as sorted keys are welcome. */
     template <int N> __device__ __forceinline__ uint32_t add_neighbours(const KEY (&keys)[N]) const {
         uint32_t npairs = 0;
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            const uint32_t before = add(keys[i]);
-            most = max(most, before);
-            npairs += before;
+            npairs += add(keys[i]);
 #pragma unroll
             for (int j = 0; j < i; j++) npairs -= number_of(keys[i]) == number_of(keys[j]);
         }
@@ -94,8 +94,8 @@ template <typename KEY, int THREADS> struct slots_sample {
     /* Must some bucket be too big, or bins deep? A crowded number says so, too: in one of some fifty thousand samples of uniform keys there
      * is one. s_sums: two words. All threads call it. */
     __device__ __forceinline__ bool is_skewed(const struct split_job &job, uint32_t *s_counts, uint32_t *s_sums) const {
-        uint32_t before = 0;
-        const struct looked_counts<KEY> counts(job, s_counts, before);
+        uint32_t most = 0;
+        const struct looked_counts<KEY> counts(job, s_counts, most);
         counts.clear();
         if (threadIdx.x < 2) s_sums[threadIdx.x] = 0;
         __syncthreads(); /* zeroes before counts */
@@ -104,8 +104,7 @@ template <typename KEY, int THREADS> struct slots_sample {
         uint32_t npairs = 0, varying = 0;
 #pragma unroll
         for (int i = 0; i < OF_THREAD; i++) {
-            const KEY key[] = {keys[i]};
-            npairs += counts.add_neighbours(key);
+            npairs += counts.add(keys[i]);
             if (BITS) varying |= (uint32_t)(counts.order.image(keys[i]) ^ counts.order.image(first));
         }
         npairs = sum_warp(npairs);
@@ -114,7 +113,7 @@ template <typename KEY, int THREADS> struct slots_sample {
             atomicAdd(&s_sums[0], npairs);
             if (BITS) atomicOr(&s_sums[1], varying);
         }
-        const bool crowded = __syncthreads_or(before >= limit); /* also: all pairs, and all bits */
+        const bool crowded = __syncthreads_or(most >= limit); /* also: all pairs, and all bits */
         return crowded || s_sums[0] >= job.sample_limit || (BITS && are_bins_deep(job.n, s_sums[1], counts.number_bits));
     }
     /* A bucket needs about as many bins as it has keys, by the bits below those of its number: do too few of them vary? */
