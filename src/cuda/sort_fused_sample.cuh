@@ -9,7 +9,8 @@
  *
  * Many equal keys are a part by themselves, which is not moved: its place in the output is filled at once. So whatever the keys are, parts
  * are too big only if the sample has missed a frequent value, or if some cell's keys lie close together in it, at the scale of the cell.
- * Then nothing is moved, and the keys are sorted by rounds (sort_rounds.cuh), in the same launch, or by what is queued behind. Items with
+ * Then nothing is moved, and the keys are sorted by rounds (sort_rounds.cuh), in the same launch, or by what is queued behind. So are those
+ * of 64 bits that lie in many narrow ranges, since hardly any bins of a bucket would have keys, but these many. Items with
  * an index are all different, and what goes with skewed keys is moved by rounds as quickly: so this is for keys alone.
  * Cost: as sort_fused.cuh, and a sample sorted by each CTA, a search for each key and two waits: 12 us more for 2^16 keys, 20 for 2^20. */
 #ifndef UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
@@ -31,6 +32,19 @@ template <typename AT> static __device__ __forceinline__ bool sorted_are_few(con
     const int nonce = __syncthreads_count(!before && !behind);
     const int ntwice = __syncthreads_count(before ? !behind && !two_before : behind && !two_behind);
     return are_few_values(nonce, ntwice);
+}
+
+/* Do many of a sorted sample lie far closer to the one before than those around them? Then so do all keys, in ranges of which each would be
+ * a deep bin of its bucket. at(i): number i. All threads call it. */
+template <uint32_t N, typename AT> static __device__ __forceinline__ bool are_in_narrow_ranges(const AT &at, uint32_t n) {
+    uint32_t nnear = 0;
+#pragma unroll
+    for (uint32_t i = threadIdx.x; i < N; i += FUSED_THREADS) {
+        const bool inner = i >= SAMPLED_AROUND && i + SAMPLED_AROUND < N;
+        const auto reach = inner ? at(i + SAMPLED_AROUND) - at(i - SAMPLED_AROUND) : 0, distance = inner ? at(i) - at(i - 1) : 0;
+        nnear += (uint32_t)__syncthreads_count(distance > 0 && distance < reach / SAMPLED_NEAR);
+    }
+    return (float)nnear * (float)n > (float)SAMPLED_DEEP * (float)N * (float)N;
 }
 
 /* How thread t's cell t is divided, given the keys of all cells in s.count; false if there are not parts enough. */
@@ -175,6 +189,9 @@ static __device__ __forceinline__ bool split_by_sample(const struct split_job &s
     __syncthreads(); /* the sample is sorted */
     if (split.most_values && sorted_are_few([&](uint32_t i) { return s_sample[sample_at(i * SHAPE::PER)]; }))
         return false; /* they are counted by value */
+    if constexpr (sizeof(KEY) == 8) {
+        if (are_in_narrow_ranges<FUSED_THREADS * SHAPE::PER>([&](uint32_t i) { return s_sample[sample_at(i)]; }, split.n)) return false;
+    }
     make_tree<SHAPE::PER>(s, s_sample);
     __syncthreads(); /* the tree, and zeroes before counts; whoever adds to the totals has read the turn; nobody needs the sample */
     count_by_cell(s_tile, count, s, s_numbers);

@@ -118,6 +118,11 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
 /* Skewed keys are divided by a sample (sort_fused_sample.cuh) in launches with so many rows at most; in those with more, of keys alone, by
  * a larger one (sort_fused_splitters.cuh): so many levels of a tree of splitters, and as many buckets, at most. */
 #define SAMPLED_MAX_ROWS 8
+/* Of 64 bits: a key of the sample is near the one before it if that is so many times closer than some on both sides are, so far off. If of
+ * N drawn keys so many times N * N / n are, rounds are quicker: then a range has some 50 keys of all n. */
+#define SAMPLED_AROUND   4
+#define SAMPLED_NEAR     4096
+#define SAMPLED_DEEP     24
 #define SPLITTER_LEVELS  12
 #define SPLITTER_CELLS   (1u << SPLITTER_LEVELS)
 #define SPLITTER_BUCKETS 1536u
