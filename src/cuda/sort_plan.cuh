@@ -30,7 +30,8 @@ template <typename KEY> static bool plan_value_slots(struct sort_call *call) {
 static bool plan_pair_slots(struct sort_call *call) {
     call->slots = call->split;
     if (!choose_pair_slots(&call->slots, call->args, &call->job)) return false;
-    call->slots.slots.area = call->split.slots.area = call->scratch + call->layout.slots;
+    call->slots.slots.area = call->scratch + call->layout.slots;
+    call->split.slots = call->slots.slots;
     return true;
 }
 

@@ -232,8 +232,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         if (nties > slots.most_ties) return false;
     }
     __syncthreads(); /* all counts */
-    if (is_single(STEP))
-        prefetch_slots_tile<KEY, SHAPE::PAIRS>(job, tile.first + (gridDim.x - SHAPE::LOOKERS) * SHAPE::ITEMS, SHAPE::ITEMS);
+    if (is_single(STEP)) prefetch_slots_tile<KEY, SHAPE::PAIRS>(job, tile.first + slots.nmovers * SHAPE::ITEMS, SHAPE::ITEMS);
 
     const uint32_t slot = tile.coarse << slots.fine_bits;
     uint32_t *cursors = STEP == SLOTS_COARSE ? job.header->coarse_size : slots.size + slot;
@@ -241,6 +240,10 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
     if (SHAPE::LOOKERS > 1 || SHAPE::PAIRS)
         in_vain = *(volatile uint32_t *)&job.header->slots_full != SLOTS_OPEN; /* those who look had time to */
     const auto start_of = [&](uint32_t digit) { return STEP == SLOTS_COARSE ? digit * slots.coarse_items : (slot + digit) * slots.items; };
+    if (is_single(STEP)) {
+        for (uint32_t digit = threadIdx.x; digit <= digits.mask; digit += THREADS)
+            if (s.counts[digit] > RUN_MOST) job.header->slots_uneven = 1; /* before they have their places */
+    }
     const uint32_t reach = reserve_digits<THREADS>(s, cursors, digits.mask + 1, start_of);
     if (reach > room && !in_vain) give_up_slots(job, SLOTS_FULL);
     if (__syncthreads_or(reach > room || in_vain)) return false; /* else: all places */
@@ -307,12 +310,15 @@ __global__ void __launch_bounds__(slots_shape<KEY, ITEM, STEP>::THREADS, slots_s
     if constexpr (SHAPE::LOOKERS > 1) {
         if (blockIdx.x == 1) return look_for_repeats<KEY>(job, (uint32_t *)s_memory, s_partition.sums);
     }
+    if constexpr (is_single(STEP)) {
+        if (blockIdx.x == SHAPE::LOOKERS + job.slots.nmovers) return watch_slots<SHAPE::DIGITS>(job, s_partition.sums);
+    }
     const struct slots_runs<SHAPE, ITEM> runs = { hold_address((typename SHAPE::SOURCE *)s_memory) };
     struct digit_partition<SHAPE::DIGITS> &s = *hold_address(&s_partition);
     struct slots_tile tile;
     bool looks = LOOKS && blockIdx.x <= job.slots.nfirst;
     for (uint32_t number = blockIdx.x - SHAPE::LOOKERS; find_slots_tile<STEP, SHAPE::ITEMS>(&tile, number, job);
-         number += gridDim.x - SHAPE::LOOKERS) {
+         number += job.slots.nmovers) {
         const bool full = !is_single(STEP) && tile.count == SHAPE::ITEMS; /* the only partition would spill registers */
         const bool moved = full ? move_slots_tile<true, KEY, ITEM, STEP>(tile, looks, job, runs, s)
                                 : move_slots_tile<false, KEY, ITEM, STEP>(tile, looks, job, runs, s);

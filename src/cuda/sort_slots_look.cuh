@@ -4,9 +4,10 @@
  *     some 100,000 keys      by a CTA of their own, while the others are at work: do more share a bucket than chance has it?
  *     the same number        by another one, if keys have an index: are there equal ones?
  *     a whole tile           by each CTA that starts first, of pairs, and the sample as well: the same
+ *     all that is moved      by a CTA that watches the slots of the only partition become full: is one ahead of all others?
  *
  * None need see everything: what they miss shows when a slot is full. What they find, the other CTAs hear before they write their first
- * tile. Cost: a multiprocessor, or two, for the time of a tile or three. */
+ * tile. Cost: a multiprocessor, or two, for the time of a tile or three; and one for all the time. */
 #ifndef UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 #define UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 
@@ -32,7 +33,7 @@ template <typename KEY> struct looked_counts {
     uint32_t &most; /* that this thread has found in a counter, so far */
 
     __device__ __forceinline__ looked_counts(const struct split_job &job, uint32_t *s_words_, uint32_t &most_)
-        : order(job), number_bits(job.slots.coarse_bits + job.slots.fine_bits), s_words(s_words_), most(most_) {}
+        : order(job), number_bits(job.slots.number_bits()), s_words(s_words_), most(most_) {}
 
     /* By all threads; a barrier must follow. */
     __device__ __forceinline__ void clear() const {
@@ -189,19 +190,62 @@ static __device__ __forceinline__ bool look_at_keys(const struct split_job &job,
 }
 
 /* One CTA, while the others are at work: will some bucket become too big? If more pairs of keys share a bucket than chance has it; so equal
- * keys show, too. And is one so much too big that a histogram, which may have twice as many buckets, is in vain? Not if it may be chance:
- * of 2^27 keys and more few are looked at for each bucket. That counts though others have found out first that the slots are too small. */
+ * keys show, too. And is one so much too big that a histogram is in vain? It takes fewer keys for that if no others share a bucket, since
+ * then they lie close together; but more than chance has: of 2^27 keys and more few are looked at for each bucket. That counts though
+ * others have found out first that slots are too small. */
 template <typename KEY>
 static __device__ __forceinline__ void look_for_skew(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
     uint32_t most = 0;
     const struct looked_counts<KEY> counts(job, s_counts, most);
     const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << counts.number_bits);
-    const float chance = (float)nkeys * (float)nkeys / (float)(2u << counts.number_bits);
-    if (look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs)) give_up_slots(job, SLOTS_FULL);
-    const float mean = (float)nkeys / (float)(1u << counts.number_bits), by_chance = mean + 6 * sqrtf(mean) + 4;
-    const float far_too_many = SLOTS_FAR_TOO_BIG * (float)job.bucket_max * ((float)nkeys / (float)job.n);
-    const bool in_vain = !can_be_large(job) && (float)most > fmaxf(far_too_many, by_chance);
+    const float mean = (float)nkeys / (float)(1u << counts.number_bits), chance = (float)nkeys * mean / 2;
+    const bool uneven = look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs);
+    if (uneven) give_up_slots(job, SLOTS_FULL);
+    const float vain = (float)(__syncthreads_or(uneven) ? job.slots.vain_items : job.slots.vain_alone);
+    const bool in_vain = (float)most > fmaxf(vain * ((float)nkeys / (float)job.n), mean + 5 * sqrtf(mean) + 6);
     if (__syncthreads_or(in_vain) && threadIdx.x == 0) give_up_slots(job, SLOTS_IN_VAIN);
+}
+
+/* The last CTA of the only partition watches the slots become full. Is one of them, or are a few, so far ahead of all others that they will
+ * be too small, even if whatever is still to come is even? Then a histogram is in vain, too, if they get ahead further as they have till
+ * now. What it reads is not of one instant, nor must the keys be in no order: so all but a few slots must be as full as chance has it, and
+ * what is found be found twice; and nothing is told if a tile has had many keys of one slot, as if keys are sorted. It goes away when too
+ * little is left to be moved, or the attempt has been given up; or if, against all experience, it runs before those it watches. s_sums: 32
+ * words. All threads call it. */
+template <uint32_t MOST_SLOTS> static __device__ __forceinline__ void watch_slots(const struct split_job &job, uint32_t *s_sums) {
+    constexpr uint32_t EACH = MOST_SLOTS / SLOTS_THREADS;
+    const uint32_t nslots = 1u << job.slots.fine_bits;
+    const float mean = (float)job.n / (float)nslots, room = (float)job.slots.items - mean + 3 * sqrtf(mean);
+    bool found = false;
+    for (uint32_t k = 0; k < SLOTS_POLLS; k++) {
+        uint32_t size[EACH], sum = 0;
+#pragma unroll
+        for (uint32_t i = 0; i < EACH; i++) {
+            const uint32_t slot = threadIdx.x + i * SLOTS_THREADS;
+            sum += size[i] = slot < nslots ? __ldcg(&job.slots.size[slot]) : 0;
+        }
+        const bool ends = has_turned(&job.header->slots_full, SLOTS_OPEN) || has_turned(&job.header->slots_uneven, 0);
+        sum = sum_warp(sum);
+        if (threadIdx.x % 32 == 0) s_sums[threadIdx.x / 32] = sum;
+        if (__syncthreads_or(ends)) return; /* else: all sums */
+        const uint32_t moved = sum_warp(s_sums[threadIdx.x % 32]);
+        if (moved > job.n - job.n / 4) return;
+        const struct slots_so_far so_far(job.slots, job.n, moved);
+        bool uneven = false, ahead = false, in_vain = false;
+#pragma unroll
+        for (uint32_t i = 0; i < EACH; i++) {
+            const bool there = threadIdx.x + i * SLOTS_THREADS < nslots,
+                       its = there && so_far.lead(size[i]) > fmaxf(room, so_far.by_chance);
+            uneven = uneven || (there && so_far.is_uneven(size[i]));
+            ahead = ahead || its;
+            in_vain = in_vain || (its && so_far.is_in_vain(size[i]));
+        }
+        const bool few = __syncthreads_count(uneven) <= SLOTS_FEW_AHEAD, again = found; /* also: all have read the sums */
+        found = __syncthreads_or(ahead) && few;
+        if (!found || !again) continue;
+        if (ahead) give_up_slots(job, in_vain ? SLOTS_IN_VAIN : SLOTS_FULL);
+        return;
+    }
 }
 
 /* Another one, if items have an index: will equal keys fill a bucket's bins? If values are drawn d times each, on average, then d nkeys^2

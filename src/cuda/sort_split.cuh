@@ -197,6 +197,28 @@ static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &
     return *s_npairs >= job.sample_limit;
 }
 
+/* Slots of one partition have become too small: is one of them, or are a few, so far ahead of all others that a histogram is in vain? Then
+ * its keys are close together. *s_sum: 0, and will be again, behind a barrier. All threads of all CTAs call it, and agree. */
+static __device__ __forceinline__ bool are_few_slots_ahead(const struct split_job &job, uint32_t *s_sum) {
+    const struct slots_plan &slots = job.slots;
+    const uint32_t nslots = 1u << slots.fine_bits;
+    if (slots.coarse_bits || !slots.vain_alone) return false;
+    uint32_t sum = 0;
+    for (uint32_t i = threadIdx.x; i < nslots; i += SPLIT_HISTOGRAM_THREADS) sum += slots.size[i];
+    sum = sum_warp(sum);
+    if (threadIdx.x % 32 == 0) atomicAdd(s_sum, sum);
+    __syncthreads(); /* all moved keys */
+    const struct slots_so_far so_far(slots, job.n, *s_sum);
+    bool uneven = false, in_vain = false;
+    for (uint32_t i = threadIdx.x; i < nslots; i += SPLIT_HISTOGRAM_THREADS) {
+        uneven = uneven || so_far.is_uneven(slots.size[i]);
+        in_vain = in_vain || so_far.is_in_vain(slots.size[i]);
+    }
+    const bool few = __syncthreads_count(uneven) <= SLOTS_FEW_AHEAD; /* also: the sum has been read */
+    if (threadIdx.x == 0) *s_sum = 0;
+    return __syncthreads_or(in_vain) && few;
+}
+
 #define NOT_ALONE (1u << 31) /* beside the count of a value: the next greater or smaller one occurs, too */
 
 /* Are integers of 32 bits, which do not fit buckets by their top bits, for slots by a sample, behind the histogram? Not if fewer than four
@@ -255,7 +277,9 @@ __global__ void __launch_bounds__(SPLIT_HISTOGRAM_THREADS, 1)
         two_digits = varying_digits(varying) <= 2; /* what goes with such keys is moved twice by passes, too, and then it is in order */
     }
     __syncthreads(); /* s_seen may be used again */
-    const bool in_vain = few || two_digits || (job.slots.area && job.header->slots_full == SLOTS_IN_VAIN);
+    const uint32_t slots_state = job.slots.area ? job.header->slots_full : SLOTS_OPEN;
+    const bool in_vain =
+        few || two_digits || slots_state == SLOTS_IN_VAIN || (slots_state == SLOTS_FULL && are_few_slots_ahead(job, &s_npairs));
     /* All CTAs agree: nothing that they decide by is written before the last one is done. */
     const bool skewed =
         in_vain || (DIGITS::BY_CELLS && job.header->outcome == NOT_SPLIT) || (job.sample_limit && sample_is_skewed(job, counts, &s_npairs));

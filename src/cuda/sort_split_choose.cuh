@@ -209,6 +209,15 @@ static bool plan_slots(struct split_job *job, uint64_t n, uint64_t room, uint32_
     return enough;
 }
 
+/* From how many keys of a slot on is a histogram in vain, which has more buckets, but with less room? If all around is as dense, and some
+ * more; or if they are close together. */
+static void set_vain(struct slots_plan *slots, uint64_t n, const struct split_job *behind) {
+    const uint32_t bits = slots->number_bits(), more_bits = behind->coarse_bits + behind->fine_bits - bits;
+    const uint64_t mean = n >> bits, dense = (uint64_t)behind->bucket_max << more_bits;
+    slots->vain_items = (uint32_t)min_u64(dense + dense / 4, UINT32_MAX);
+    slots->vain_alone = (uint32_t)(mean - (mean >> more_bits)) + behind->bucket_max;
+}
+
 /* Chooses bits and shape for buckets in slots, and for what is behind them. That has twice as many buckets, if keys are alone: keys that
  * repeat, and so fail in slots, have buckets that vary more in size. Two partitions write to the output first, which must not be the
  * input. */
@@ -227,6 +236,7 @@ template <typename KEY, typename ITEM> static bool choose_slots(struct split_job
             job->may_be_two = sizeof(ITEM) == sizeof(KEY) && bits < SPLIT_MAX_BITS;
             const uint32_t behind = bits + job->may_be_two;
             set_bits(job, args->n, behind, behind > SPLIT_SINGLE_BITS, limits[shape]);
+            set_vain(&job->slots, args->n, job);
             return true;
         }
     }
@@ -274,6 +284,7 @@ template <typename KEY> static void choose_large(struct split_job *job) {
     if (job->n <= LARGE_MIN) return;
     job->large_max = (job->n - LARGE_MIN) / LARGE_ONE_PART * (sizeof(KEY) == 8 ? 4 : 1);
     job->large_any = max_u32(job->n / LARGE_ANY_PART, job->bucket_max);
+    job->slots.vain_items = job->slots.vain_alone = UINT32_MAX;
 }
 
 /* ---- keys with values -------------------------------------------------------------------------------------------------------- */
@@ -317,6 +328,7 @@ static bool choose_pair_slots(struct split_job *slots, const struct sort_args *a
         if (bits > slots_single_bits(4) || args->n > (uint64_t)PAIR_SLOTS_TILE << bits) continue;
         if (!plan_slots(slots, args->n, room, PAIR_SLOTS_DEVIATIONS, true, bits, limits[shape])) continue;
         slots->slots.size = slots->cursor + slots->nnumbers; /* beyond the histogram of the split, whose buckets are smaller */
+        set_vain(&slots->slots, args->n, slots);
         set_bits(slots, args->n, bits, false, limits[shape]);
         slots->sample_limit = even_limit(bits);
         slots->values = args->values_in;

@@ -30,6 +30,7 @@ struct split_header {
 
     /* Slots, and floats: */
     OWN_LINE uint32_t slots_full;               /* enum slots_state */
+    OWN_LINE uint32_t slots_uneven;             /* 1: a tile has had many keys for one slot; else 0 */
     OWN_LINE uint32_t coarse_size[SORT_DIGITS]; /* of coarse buckets on their way to slots */
     uint32_t nties[PAIR_SLOTS_TILES];           /* of each tile of pairs in slots (sort_slots_pairs.cuh) */
     OWN_LINE struct value_slots by_value;
@@ -66,14 +67,32 @@ struct slots_plan {
     uint32_t coarse_tiles;           /* of a coarse bucket, at most */
     uint32_t tile_items;             /* of floats, in the step at hand */
     uint32_t nfirst;                 /* CTAs that look at a sample before they begin */
+    uint32_t nmovers;                /* CTAs that move tiles */
     uint32_t tile_ties;              /* of pairs (sort_slots_pairs.cuh): room for ties of a tile; */
     uint32_t most_ties, vain_ties;   /* repeats in a tile that are too many; and, beyond these, for a histogram, too */
+    uint32_t vain_items, vain_alone; /* so many are for a histogram, too, if all around is as dense; or if no other slot is full */
     void *area;                      /* NULL: there are none */
     void *aside;
     uint32_t *size; /* of each bucket; zeroed before */
 
     /* Slots of integers. */
     __host__ __device__ uint32_t number_bits() const { return coarse_bits + fine_bits; }
+};
+
+/* What the sizes of the slots of the only partition tell when so many keys have been moved to them. */
+struct slots_so_far {
+    float mean, by_chance, vain;
+
+    __device__ __forceinline__ slots_so_far(const struct slots_plan &slots, uint32_t n, uint32_t moved) {
+        const float nslots = (float)(1u << slots.fine_bits);
+        mean = (float)moved / nslots;
+        by_chance = 6 * sqrtf(mean) + 4;
+        vain = fmaxf(((float)slots.vain_alone - (float)n / nslots) * ((float)moved / (float)n), by_chance);
+    }
+    __device__ __forceinline__ float lead(uint32_t size) const { return (float)size - mean; }
+    __device__ __forceinline__ bool is_uneven(uint32_t size) const { return fabsf(lead(size)) > by_chance; }
+    /* If it goes on like that, and no other slot does, a histogram is in vain. */
+    __device__ __forceinline__ bool is_in_vain(uint32_t size) const { return lead(size) > vain; }
 };
 
 /* How an item is made of a key and its index (sort_item.cuh). */

@@ -49,9 +49,10 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
                        *passes);
 }
 
-/* The CTAs that look ahead have counters where the others have a tile. */
+/* The CTAs that look ahead have counters where the others have a tile. One watches the others of the only partition, if some of them have
+ * more than one tile, and if there is something that it could find. */
 template <typename KEY, typename ITEM, enum slots_step STEP>
-static cudaError_t launch_slots_step(const struct split_job *job, const struct cuda_queue *queue) {
+static cudaError_t launch_slots_step(struct split_job *job, const struct cuda_queue *queue) {
     typedef slots_shape<KEY, ITEM, STEP> SHAPE;
     const uint32_t tile = slots_runs<SHAPE, ITEM>::NBYTES;
     if (STEP == SLOTS_FINE)
@@ -59,6 +60,9 @@ static cudaError_t launch_slots_step(const struct split_job *job, const struct c
                            tile, *job);
     const uint32_t ntiles = (job->n + SHAPE::ITEMS - 1) / SHAPE::ITEMS;
     const uint32_t most = is_single(STEP) ? (uint32_t)queue->nsms : UINT32_MAX, nctas = (uint32_t)min_u64(ntiles + SHAPE::LOOKERS, most);
+    const bool more_tiles = nctas < ntiles + SHAPE::LOOKERS && nctas > SHAPE::LOOKERS + 1;
+    const bool watched = is_single(STEP) && more_tiles && job->slots.vain_alone < job->n;
+    job->slots.nmovers = nctas - SHAPE::LOOKERS - watched;
     return launch_next(queue, split_into_slots<KEY, ITEM, STEP>, nctas, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
 }
 

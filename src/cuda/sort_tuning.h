@@ -220,11 +220,13 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define PAIR_SLOTS_SAMPLE_REPEATS 3
 #define PAIR_SLOTS_FREQUENT       4u
 #define PAIR_SLOTS_DRAWN          12u /* if values are drawn more often, bins of the stable split are too deep for a warp */
-/* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. If one bucket is so many times too big, so will
- * one be of twice as many. */
+/* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
-#define SLOTS_FAR_TOO_BIG       2.5f
+/* Threads that watch slots of which one is fuller, or emptier, than chance has it, at most, if some are for a value, or a row; and how
+ * often they look, at most, which takes a microsecond. */
+#define SLOTS_FEW_AHEAD 8
+#define SLOTS_POLLS     4096
 #define SLOTS_LOOKED_MANY \
     (1u << 23) /* of no more items than this fewer are looked at for repeats: it must be known before they are moved */
 /* The same of floats (sort_cell_slots.cuh): in room of which one key in 25 is for coarse buckets; numbers that one partition tells apart;

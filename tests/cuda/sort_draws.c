@@ -181,6 +181,10 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     }
     case BLOCKS:
         return (i % 4096 << 20) + x % 1000;
+    case TIERS:
+        return x % 5 << nbits / 4 * 3 | (x >> 16) % 20 << nbits / 2 | rng_below(&rng, 100) << nbits / 4 | rng_below(&rng, 200);
+    case GROUND:
+        return i == n / 3 ? 0 : float_bits(draw_proportion(), nbits);
     case HEDGE:
         return i % 100 ? x : (some + i / 100) & all;
     case KNOTS:

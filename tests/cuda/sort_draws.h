@@ -57,8 +57,10 @@ enum distribution {
     TUFTS,     /* in 1,500 ranges of 4,096, far from each other */
     RIVALS,    /* frequent values, of which two share a counter of a sample, and one has a neighbour */
     BLOCKS,    /* as TURNS */
+    TIERS,     /* in fields of as many bits, with 5, 20, 100 and 200 values */
+    GROUND,    /* the bits of floats in [0, 1), and one zero far below all others */
     HEDGE,     /* one in 100 has a place in a row without gaps: a bucket that is far too big */
-    /* Of more than 2^24: with a bucket or three that are too large, as they have frequent values, in bits; and then of floats. */
+    /* With a bucket or three that are too large, as they have frequent values, or a row, in bits; and then of floats. */
     KNOTS, /* three values of one key in 1,600 each */
     KNOT,  /* one in 300 keys is one value; of integers the greatest, and none is near it, */
     PLAIT, /* or one in 1,500 is one of a hundred values next to one another, */

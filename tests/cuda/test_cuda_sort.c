@@ -69,6 +69,19 @@ static void test_narrow_ranges(void) {
     }
 }
 
+/* Keys of which buckets have deep bins: as they lie in many narrow ranges, whatever the bits, or as one is far below all others. */
+static void test_deep_bins(void) {
+    static const uint64_t sizes[] = {1 << 19, (1 << 20) - 5, (1 << 21) + 3, (1 << 22) - 9, 70001, 1 << 18};
+    static const upsweep_type types[] = {UPSWEEP_U64, UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_I32};
+    for (unsigned i = 0; i < (quick() ? 4 : sizeof sizes / sizeof *sizes) * 4; i++) {
+        struct sort_case c = {.form = KEYS, .type = types[i % 4], .n = sizes[i / 4], .key_nbytes = elem_size(types[i % 4])};
+        c.order.descending = i / 2 % 2;
+        c.keys_in_place = i % 3 == 0;
+        test_case(c, TIERS);
+        test_case(c, GROUND);
+    }
+}
+
 /* Sizes around those from which on a row more is needed if each multiprocessor takes a tile, up to where that way ends; keys that are
  * spread take it, skewed ones are found not to. */
 static void test_rows(void) {
@@ -247,6 +260,7 @@ int main(void) {
         test_floats(UPSWEEP_F64);
         test_crowded_floats();
         test_narrow_ranges();
+        test_deep_bins();
         test_ranks();
         test_samples();
         test_buried();
