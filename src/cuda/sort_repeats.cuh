@@ -1,27 +1,24 @@
-/* sort_repeats.cuh: bins deeper than a window can do with (sort_window.cuh): what keys make that repeat, or lie close together.
+/* sort_repeats.cuh: bins deeper than a window can do with (sort_window.cuh): what keys that repeat make.
  *
  * A warp takes such a bin. Equal items cannot be told apart, so it is enough to know how many there are of each: the warp looks for the
  * least item, then for the least above that, and so on, counts each, and writes the bin anew. A bin of many distinct items is sorted by a
- * network if each lane has a few at most, and if there are few such bins; else it is given up, mostly at once, as one item a lane tells.
+ * network if each lane has one at most, and if there are few such bins; else it is given up, mostly at once, as one item a lane tells.
  *
  * Cost: a bin is read once if its items are equal, as most are, else once for each distinct one and once more, and written once; 15 steps
- * of a network, and for more than 32 items, of eight exchanges each and more. Source: Batcher, Sorting networks and their applications,
- * 1968: bitonic sorting. */
+ * of a network. */
 #ifndef UPSWEEP_CUDA_SORT_REPEATS_CUH
 #define UPSWEEP_CUDA_SORT_REPEATS_CUH
 
-#include "sort_merge.cuh"
 #include "sort_sample.cuh"
 #include "sort_window.cuh"
 
-#define REPEATS_MAX_VALUES 8                       /* of a bin, at most, */
-#define REPEATS_MAX_ITEMS  512                     /* unless there is one; */
-#define REPEATS_MAX_LOOKED 4096                    /* or, if a sample is looked at first, items times values; */
-#define REPEATS_MAX_SURE   32768                   /* the same where it is known that keys repeat; */
-#define REPEATS_SAMPLE_MIN 128                     /* it is, of more items */
-#define DEEP_FEW_ITEMS     32                      /* so many are sorted whatever they are; */
-#define DEEP_ITEMS         (32 * WINDOW_LANE_KEYS) /* so many, too, if bins of keys alone are deep in a few places only: */
-#define DEEP_FEW_BINS      8                       /* of a warp: if more were, merging the bucket would be quicker */
+#define REPEATS_MAX_VALUES 8     /* of a bin, */
+#define REPEATS_MAX_ITEMS  512   /* unless there is one; */
+#define REPEATS_MAX_LOOKED 4096  /* or, if a sample is looked at first, items times values; */
+#define REPEATS_MAX_SURE   32768 /* the same where it is known that keys repeat; */
+#define REPEATS_SAMPLE_MIN 128   /* it is, of more items */
+#define DEEP_FEW_ITEMS     32    /* so many are sorted whatever they are, */
+#define DEEP_FEW_BINS      4     /* in so many bins of a warp: if more were, merging the bucket would be quicker */
 
 /* The least value of a warp's, in every lane. */
 static __device__ __forceinline__ uint32_t least_of_warp(uint32_t value) {
@@ -93,52 +90,12 @@ static __device__ __forceinline__ bool sort_repeats(T *s_slots, uint32_t start, 
     return true;
 }
 
-/* Sorts the warp's items, EACH consecutive ones a lane. First each lane's; then runs of twice as many lanes are merged: the upper half of
- * them mirrored, so that each place has the smaller, or the greater, of two items. */
-template <int EACH, typename T> static __device__ __forceinline__ void sort_items_of_warp(T (&items)[EACH]) {
+/* Sorts a bin of up to 32 items, one a lane. A warp calls it. */
+template <typename T> static __device__ __forceinline__ void sort_few_items(T *s_slots, uint32_t start, uint32_t n) {
     const uint32_t lane = threadIdx.x % 32;
-    sort_in_registers(items);
-#pragma unroll 1
-    for (uint32_t lanes = 2; lanes <= 32; lanes *= 2) {
-        const bool upper = lane & lanes / 2;
-#pragma unroll
-        for (int i = 0; i < EACH / 2; i++) {
-            const T mirrored = __shfl_xor_sync(~0u, items[EACH - 1 - i], lanes - 1), other = __shfl_xor_sync(~0u, items[i], lanes - 1);
-            items[i] = upper ? max(items[i], mirrored) : min(items[i], mirrored);
-            items[EACH - 1 - i] = upper ? max(items[EACH - 1 - i], other) : min(items[EACH - 1 - i], other);
-        }
-#pragma unroll 1
-        for (uint32_t apart = lanes / 4; apart > 0; apart /= 2) {
-#pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                const T other = __shfl_xor_sync(~0u, items[i], apart);
-                items[i] = lane & apart ? max(items[i], other) : min(items[i], other);
-            }
-        }
-#pragma unroll
-        for (int apart = EACH / 2; apart > 0; apart /= 2) {
-#pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                if ((i & apart) == 0) exchange(items[i], items[i + apart]);
-            }
-        }
-    }
-}
-
-/* Sorts a bin of up to EACH items a lane. A warp calls it. */
-template <int EACH, typename T> static __device__ __forceinline__ void sort_any_items(T *s_slots, uint32_t start, uint32_t n) {
-    const uint32_t lane = threadIdx.x % 32;
-    T items[EACH];
-#pragma unroll
-    for (int i = 0; i < EACH; i++) items[i] = i * 32 + lane < n ? s_slots[slot_at<T>(start + i * 32 + lane)] : (T) ~(T)0;
-    if constexpr (EACH == 1)
-        sort_rows_of_warp(items);
-    else
-        sort_items_of_warp(items);
-    __syncwarp(); /* all have read the bin */
-#pragma unroll
-    for (int i = 0; i < EACH; i++)
-        if (lane * EACH + i < n) s_slots[slot_at<T>(start + lane * EACH + i)] = items[i];
+    T items[1] = {lane < n ? s_slots[slot_at<T>(start + lane)] : (T) ~(T)0};
+    sort_rows_of_warp(items);
+    if (lane < n) s_slots[slot_at<T>(start + lane)] = items[0];
 }
 
 /* Sorts the deep bins of this warp's share, of a bucket of n items from slot `first` on; false if some bin is not for this. EQUAL: items
@@ -159,11 +116,8 @@ static __device__ __forceinline__ bool sort_each_deep_bin(T *s_slots, uint32_t f
             const int lane = __ffs((int)deep) - 1;
             const uint32_t bin_start = first + __shfl_sync(~0u, start, lane), bin_count = __shfl_sync(~0u, count, lane);
             if (EQUAL && sort_repeats<SAMPLED>(s_slots, bin_start, bin_count, most)) continue;
-            if (bin_count > (EQUAL ? DEEP_ITEMS : DEEP_FEW_ITEMS) || (EQUAL && ++nfew > DEEP_FEW_BINS)) return false;
-            if (EQUAL && bin_count > DEEP_FEW_ITEMS)
-                sort_any_items<WINDOW_LANE_KEYS>(s_slots, bin_start, bin_count);
-            else
-                sort_any_items<1>(s_slots, bin_start, bin_count);
+            if (bin_count > DEEP_FEW_ITEMS || (EQUAL && ++nfew > DEEP_FEW_BINS)) return false;
+            sort_few_items(s_slots, bin_start, bin_count);
         }
     }
     return true;
