@@ -90,11 +90,13 @@ template <typename KEY> static bool looks_for_gaps(const struct sort_call *call,
 template <typename KEY> struct indexed_item { typedef KEY type; };
 template <> struct indexed_item<uint32_t> { typedef uint64_t type; };
 
-/* All attempts by buckets. Their shapes need the shared memory of these GPUs. Keys of so few bits are for rounds, or one pass. */
+/* All attempts by buckets. Their shapes need the shared memory of these GPUs, and blocks that look ahead multiprocessors beside others.
+ * Keys of so few bits are for rounds, or one pass. */
 template <typename KEY> static void plan_attempts(struct sort_call *call) {
     const struct sort_args *args = call->args;
     if (args->n > UINT32_MAX) return;
     if (call->queue->arch < 90 || call->queue->arch >= 120 || args->hi_bit - args->lo_bit <= SORT_DIGIT_BITS) return;
+    if (call->queue->nsms < SPLIT_MIN_SMS) return;
     const bool alone = !args->values_out && has_all_bits(args);
     bool planned = false;
     if (alone)

@@ -293,7 +293,8 @@ static __device__ __forceinline__ bool was_given_up(const struct split_job &job)
 /* ---- the kernel -------------------------------------------------------------------------------------------------------------- */
 
 /* A CTA a tile; in the only partition, where one fills a multiprocessor, as many as run at once, each taking one tile after the other. Of
- * the first partition, and of the only one, the first CTAs look ahead. Dynamic shared memory: a tile, or the counters. */
+ * the first partition, and of the only one, the first CTAs look ahead, and of the only one the last may watch. Dynamic shared memory: a
+ * tile, or the counters. */
 template <typename KEY, typename ITEM, enum slots_step STEP>
 __global__ void __launch_bounds__(slots_shape<KEY, ITEM, STEP>::THREADS, slots_shape<KEY, ITEM, STEP>::CTAS_PER_SM)
     split_into_slots(const __grid_constant__ struct split_job job) {

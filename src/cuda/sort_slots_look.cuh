@@ -7,7 +7,7 @@
  *     all that is moved      by a CTA that watches the slots of the only partition become full: is one ahead of all others?
  *
  * None need see everything: what they miss shows when a slot is full. What they find, the other CTAs hear before they write their first
- * tile. Cost: a multiprocessor, or two, for the time of a tile or three; and one for all the time. */
+ * tile; and of the last, before their next. Cost: a multiprocessor, or two, for the time of a tile or three; and one that moves none. */
 #ifndef UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 #define UPSWEEP_CUDA_SORT_SLOTS_LOOK_CUH
 
@@ -202,7 +202,7 @@ static __device__ __forceinline__ void look_for_skew(const struct split_job &job
     const bool uneven = look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs);
     if (uneven) give_up_slots(job, SLOTS_FULL);
     const float vain = (float)(__syncthreads_or(uneven) ? job.slots.vain_items : job.slots.vain_alone);
-    const bool in_vain = (float)most > fmaxf(vain * ((float)nkeys / (float)job.n), mean + 5 * sqrtf(mean) + 6);
+    const bool in_vain = (float)most > fmaxf(vain * ((float)nkeys / (float)job.n), mean + 6 * sqrtf(mean) + 4);
     if (__syncthreads_or(in_vain) && threadIdx.x == 0) give_up_slots(job, SLOTS_IN_VAIN);
 }
 
@@ -214,6 +214,7 @@ static __device__ __forceinline__ void look_for_skew(const struct split_job &job
  * words. All threads call it. */
 template <uint32_t MOST_SLOTS> static __device__ __forceinline__ void watch_slots(const struct split_job &job, uint32_t *s_sums) {
     constexpr uint32_t EACH = MOST_SLOTS / SLOTS_THREADS;
+    static_assert(EACH <= 2 && PAIR_SLOTS_TILE / RUN_MOST > 2 * SLOTS_FEW_AHEAD, "a tile that tells nothing has keys for more slots");
     const uint32_t nslots = 1u << job.slots.fine_bits;
     const float mean = (float)job.n / (float)nslots, room = (float)job.slots.items - mean + 3 * sqrtf(mean);
     bool found = false;

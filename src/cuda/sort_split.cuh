@@ -198,17 +198,19 @@ static __device__ __forceinline__ bool sample_is_skewed(const struct split_job &
 }
 
 /* Slots of one partition have become too small: is one of them, or are a few, so far ahead of all others that a histogram is in vain? Then
- * its keys are close together. *s_sum: 0, and will be again, behind a barrier. All threads of all CTAs call it, and agree. */
+ * its keys are close together; but it may also be that hardly any have been moved, and those in order. *s_sum: 0, and will be again, behind
+ * a barrier. All threads of all CTAs call it, and agree. */
 static __device__ __forceinline__ bool are_few_slots_ahead(const struct split_job &job, uint32_t *s_sum) {
     const struct slots_plan &slots = job.slots;
     const uint32_t nslots = 1u << slots.fine_bits;
-    if (slots.coarse_bits || !slots.vain_alone) return false;
+    if (slots.coarse_bits || slots.vain_alone == 0 || slots.vain_alone >= job.n) return false;
     uint32_t sum = 0;
     for (uint32_t i = threadIdx.x; i < nslots; i += SPLIT_HISTOGRAM_THREADS) sum += slots.size[i];
     sum = sum_warp(sum);
     if (threadIdx.x % 32 == 0) atomicAdd(s_sum, sum);
     __syncthreads(); /* all moved keys */
-    const struct slots_so_far so_far(slots, job.n, *s_sum);
+    const uint32_t moved = *s_sum;
+    const struct slots_so_far so_far(slots, job.n, moved);
     bool uneven = false, in_vain = false;
     for (uint32_t i = threadIdx.x; i < nslots; i += SPLIT_HISTOGRAM_THREADS) {
         uneven = uneven || so_far.is_uneven(slots.size[i]);
@@ -216,7 +218,7 @@ static __device__ __forceinline__ bool are_few_slots_ahead(const struct split_jo
     }
     const bool few = __syncthreads_count(uneven) <= SLOTS_FEW_AHEAD; /* also: the sum has been read */
     if (threadIdx.x == 0) *s_sum = 0;
-    return __syncthreads_or(in_vain) && few;
+    return __syncthreads_or(in_vain) && few && moved >= job.n / SLOTS_MOVED_PART;
 }
 
 #define NOT_ALONE (1u << 31) /* beside the count of a value: the next greater or smaller one occurs, too */

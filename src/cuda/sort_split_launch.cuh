@@ -49,8 +49,14 @@ static cudaError_t launch_split_histogram(const struct split_job *job, const str
                        *passes);
 }
 
-/* The CTAs that look ahead have counters where the others have a tile. One watches the others of the only partition, if some of them have
- * more than one tile, and if there is something that it could find. */
+/* Is one of those that move the tiles of the only partition to watch the others instead? Some must have more than one tile, none may get
+ * one more, and there must be something to be found. */
+static bool are_slots_watched(const struct split_job *job, uint32_t ntiles, uint32_t nmovers) {
+    if (nmovers >= ntiles || nmovers <= SLOTS_WATCHED_MIN || job->slots.vain_alone >= job->n) return false;
+    return (ntiles + nmovers - 1) / nmovers == (ntiles + nmovers - 2) / (nmovers - 1);
+}
+
+/* The CTAs that look ahead have counters where the others have a tile. */
 template <typename KEY, typename ITEM, enum slots_step STEP>
 static cudaError_t launch_slots_step(struct split_job *job, const struct cuda_queue *queue) {
     typedef slots_shape<KEY, ITEM, STEP> SHAPE;
@@ -60,9 +66,8 @@ static cudaError_t launch_slots_step(struct split_job *job, const struct cuda_qu
                            tile, *job);
     const uint32_t ntiles = (job->n + SHAPE::ITEMS - 1) / SHAPE::ITEMS;
     const uint32_t most = is_single(STEP) ? (uint32_t)queue->nsms : UINT32_MAX, nctas = (uint32_t)min_u64(ntiles + SHAPE::LOOKERS, most);
-    const bool more_tiles = nctas < ntiles + SHAPE::LOOKERS && nctas > SHAPE::LOOKERS + 1;
-    const bool watched = is_single(STEP) && more_tiles && job->slots.vain_alone < job->n;
-    job->slots.nmovers = nctas - SHAPE::LOOKERS - watched;
+    job->slots.nmovers = nctas - SHAPE::LOOKERS;
+    if (is_single(STEP) && are_slots_watched(job, ntiles, job->slots.nmovers)) job->slots.nmovers--;
     return launch_next(queue, split_into_slots<KEY, ITEM, STEP>, nctas, SHAPE::THREADS, max_u32(tile, job->nnumbers), *job);
 }
 

@@ -173,15 +173,16 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define SHORTS_STRETCH        (1u << 18)
 #define SHORTS_SCRATCH_NBYTES (1u << 20)
 
-/* A partition: threads a CTA, CTAs a multiprocessor, keys a thread. */
+/* A partition: threads a CTA, CTAs a multiprocessor, and multiprocessors at least; keys a thread. */
 #define SPLIT_THREADS     512
 #define SPLIT_CTAS_PER_SM 2
+#define SPLIT_MIN_SMS     8
 #define SPLIT_ROWS_FIRST  28 /* of two partitions, the first, or the only one: more rows, longer runs; in the second they spill */
 #define SPLIT_ROWS_NARROW 24
 #define SPLIT_ROWS_WIDE   16
 #define SPLIT_ROUNDS      8 /* of CTAs as many as run at once, where most often all return at once */
-/* Runs that are written in whole lines (write_runs()): so many bytes on average at least, and items of one at most; rows that are read
- * before they are written, and of 64 bits. */
+/* Runs that are written in whole lines (write_runs()): so many bytes on average at least, and items of one at most, beyond which a tile is
+ * uneven; rows that are read before they are written, and of 64 bits. */
 #define RUN_NBYTES    384
 #define RUN_MOST      1024
 #define RUN_ROWS      6
@@ -223,10 +224,13 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)
 #define SLOTS_LOOKED_PER_BUCKET 64
-/* Threads that watch slots of which one is fuller, or emptier, than chance has it, at most, if some are for a value, or a row; and how
- * often they look, at most, which takes a microsecond. */
-#define SLOTS_FEW_AHEAD 8
-#define SLOTS_POLLS     4096
+/* Threads that watch slots of which one is fuller, or emptier, than chance has it, at most, if some are for a value, or a row; such a part
+ * of the keys must have been moved before a histogram asks for that; how often a CTA looks, at most, which takes a microsecond; and CTAs
+ * that it watches, at least. */
+#define SLOTS_FEW_AHEAD   7
+#define SLOTS_MOVED_PART  8
+#define SLOTS_POLLS       4096
+#define SLOTS_WATCHED_MIN 32
 #define SLOTS_LOOKED_MANY \
     (1u << 23) /* of no more items than this fewer are looked at for repeats: it must be known before they are moved */
 /* The same of floats (sort_cell_slots.cuh): in room of which one key in 25 is for coarse buckets; numbers that one partition tells apart;
