@@ -181,6 +181,8 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     }
     case BLOCKS:
         return (i % 4096 << 20) + x % 1000;
+    case WAVES:
+        return all / (n / 5 + 1) * (i % (n / 5 + 1));
     case TIERS:
         return x % 5 << nbits / 4 * 3 | (x >> 16) % 20 << nbits / 2 | rng_below(&rng, 100) << nbits / 4 | rng_below(&rng, 200);
     case GROUND:
