@@ -7,7 +7,7 @@
  * enough. What is not uniform is seen at once, or when keys are on their way, or when a slot gets ahead of all others, or is full, in the
  * first partition or the second. Shifts: alignments of the input. */
 static void test_slots(void) {
-    static const enum distribution distributions[] = {RANDOM, TWINS, CLOT, WAVES, HALVED, HEDGE, SORTED, SKEWED, LUMP, LOW_SHARED, EQUAL};
+    static const enum distribution distributions[] = {RANDOM, TWINS, HALVED, HEDGE, SORTED, SKEWED, LUMP, LOW_SHARED, EQUAL, CLOT, WAVES};
     static const uint64_t sizes[] = {35000001, (7 << 20) + 1, 7 << 20, (7 << 20) - 1, (1 << 23) + 7, 34700000};
     for (size_t s = 0; s < (quick() ? 2 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < (quick() && s == 0 ? 3 : sizeof distributions / sizeof *distributions); d++) {
@@ -50,7 +50,7 @@ static void test_sampled_slots(void) {
 
 /* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */
 static void test_indexed_slots(void) {
-    static const enum distribution distributions[] = {RANDOM, HALVED, CLOT, WAVES, HEDGE, SORTED, KNOT, REPEATED, LUMP, LOW_SHARED};
+    static const enum distribution distributions[] = {RANDOM, HALVED, HEDGE, SORTED, KNOT, REPEATED, LUMP, LOW_SHARED, CLOT, WAVES};
     static const uint64_t sizes[] = {(28 << 20) / 8 - 1, (28 << 20) / 8, (1 << 23) + 7, (9 << 21) + 5, 35700003};
     for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
@@ -67,8 +67,8 @@ static void test_indexed_slots(void) {
  * that are sorted in place. Equal keys near each other are put in order at the end, if they are not too many; else that is seen at once, or
  * when much is written. */
 static void test_pair_slots(void) {
-    static const enum distribution distributions[] = {RANDOM, ECHO,      CLOT,       KNOTS, SORTED, WAVES,
-                                                      SUNK,   LATE_ECHO, LOW_SHARED, LUMP,  HEDGE,  KNOT};
+    static const enum distribution distributions[] = {RANDOM, ECHO,  SUNK, LATE_ECHO, SORTED, LOW_SHARED,
+                                                      LUMP,   HEDGE, KNOT, CLOT,      KNOTS,  WAVES};
     static const uint64_t sizes[] = {(28 << 20) / 8, (28 << 20) / 8 - 1, (9 << 21) + 5, (1 << 23) + 7, 1 << 25, (1 << 25) + 1};
     for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < (quick() && s > 0 ? 4 : sizeof distributions / sizeof *distributions); d++) {
