@@ -102,40 +102,42 @@ static __device__ __forceinline__ const KEY *sort_drawn(const struct split_job &
 }
 
 /* The tree, of the sorted keys. Splitter j is one above or below key 2 j, in the middle of the greater distance: so if there is a gap
- * between keys it is there, not where they begin again. But of equal keys the first splitter is that value, the last one the next greater:
- * so that a value which is drawn often has a cell to itself. Marks cells with which a bucket must begin, since keys lie much closer
- * together on one side: if they do not begin there at once, but where they are seldom, the cell between is a bucket by itself. s_sorted
- * [DRAWN], where the tile will be. All threads call it; a barrier must follow. */
+ * between keys it is there, not where they begin again. But of equal keys the first splitter is that value, if they are not behind a gap,
+ * and the last one the next greater: so that a value which is drawn often has a cell to itself. Marks cells with which a bucket must begin,
+ * since keys lie much closer together on one side: if they do not begin there at once, but where they are seldom, the cell between is a
+ * bucket by itself. So is a cell between a value that repeats and a gap, and so are the first cell and the last one, of one or two keys
+ * that are drawn: how far beyond these there are others is not known. s_sorted [DRAWN], where the tile will be. All threads call it; a
+ * barrier must follow. */
 template <typename KEY>
 static __device__ __forceinline__ void make_splitters(KEY *s_sorted, const KEY *sorted, struct splitter_desk<KEY> &s) {
     const uint32_t t = threadIdx.x;
 #pragma unroll
     for (uint32_t i = t; i < SPLITTER_DRAWN; i += FUSED_THREADS) s_sorted[i] = __ldcg(sorted + i);
-    if (t < SPLITTER_CELLS / 32) s.jumps[t] = 0;
-    __syncthreads(); /* all drawn keys; zeroes before bits */
+    if (t < SPLITTER_CELLS / 32) s.jumps[t] = t == 0 ? 1u << 1 : t == SPLITTER_CELLS / 32 - 1 ? 1u << 31 : 0;
+    __syncthreads(); /* all drawn keys; the outermost bits before others */
 #pragma unroll
     for (uint32_t k = 0; k < SPLITTER_EACH; k++) {
         const uint32_t j = k * FUSED_THREADS + t;
         if (j == 0) continue;
-        const uint32_t last = SPLITTER_DRAWN - 1, i = 2 * j;
+        const uint32_t last = SPLITTER_DRAWN - 1, i = j == 1 ? 1 : 2 * j;
         const KEY below = s_sorted[i - 1], mine = s_sorted[i], above = s_sorted[i + 1];
-        KEY splitter = mine;
         const bool ends = j == SPLITTER_CELLS - 1 || mine != s_sorted[i + 2]; /* of equal keys, the last one */
-        if (j > 1 && ends && mine == s_sorted[i - 2]) {
+        const bool upper = above - mine > mine - below;
+        const KEY from = upper ? mine : below, distance = (KEY)((upper ? above : mine) - from), limit = distance / SPLITTER_JUMP;
+        const KEY left = (KEY)(below - s_sorted[i - 1 - min(i - 1, (uint32_t)SPLITTER_AROUND)]);
+        const KEY right = (KEY)(s_sorted[min(i + 1 + SPLITTER_AROUND, last)] - above);
+        const bool from_left = left && left < limit, from_right = right && right < limit;
+        const bool jumps = distance >= SPLITTER_JUMP_MIN && (from_left || from_right);
+        const bool repeats = j > 1 && ends && mine == s_sorted[i - 2]; /* they end here; if not `ends`, they may begin here */
+        KEY splitter = mine;
+        if (repeats)
             splitter = (KEY)(mine + (mine != (KEY) ~(KEY)0));
-        } else if (ends) {
-            const bool upper = above - mine > mine - below;
-            const KEY from = upper ? mine : below, distance = (KEY)((upper ? above : mine) - from);
+        else if (ends || jumps)
             splitter = (KEY)(from + distance / 2 + distance % 2);
-            const KEY left = (KEY)(below - s_sorted[i - 1 - min(i - 1, (uint32_t)SPLITTER_AROUND)]);
-            const KEY right = (KEY)(s_sorted[min(i + 1 + SPLITTER_AROUND, last)] - above);
-            const KEY limit = distance / SPLITTER_JUMP;
-            const bool from_left = left && left < limit, from_right = right && right < limit;
-            if (distance >= SPLITTER_JUMP_MIN && (from_left || from_right)) {
-                atomicOr(&s.jumps[j / 32], 1u << j % 32);
-                if (!from_left && j + 1 < SPLITTER_CELLS) atomicOr(&s.jumps[(j + 1) / 32], 1u << (j + 1) % 32);
-                if (!from_right) atomicOr(&s.jumps[(j - 1) / 32], 1u << (j - 1) % 32);
-            }
+        if (jumps) {
+            atomicOr(&s.jumps[j / 32], 1u << j % 32);
+            if ((!from_left || repeats) && j + 1 < SPLITTER_CELLS) atomicOr(&s.jumps[(j + 1) / 32], 1u << (j + 1) % 32);
+            if (!from_right || !ends) atomicOr(&s.jumps[(j - 1) / 32], 1u << (j - 1) % 32);
         }
         s.node[node_of(j, SPLITTER_LEVELS)] = splitter;
     }

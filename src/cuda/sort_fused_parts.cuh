@@ -8,9 +8,10 @@
 #include "sort_sample.cuh"
 #include "sort_totals.cuh"
 
-#define PARTS       FUSED_THREADS /* a thread each, as of the cells */
-#define PART_BITS   10
-#define RANGE_BREAK 9 /* bits by which parts of a bucket do not differ in width: with 5, some keys have twice as many buckets */
+#define PARTS        FUSED_THREADS /* a thread each, as of the cells */
+#define PART_BITS    10
+#define RANGE_BREAK  9       /* bits by which parts of a bucket do not differ in width: with 5, some keys have twice as many buckets */
+#define RANGE_BEGINS 0x8000u /* beside a part's range: a bucket must begin with it */
 
 /* Shared memory, behind the tile; behind it each item's number. */
 template <typename ITEM> struct sample_desk {
@@ -59,7 +60,8 @@ static __device__ __forceinline__ uint16_t range_of(uint32_t top, uint32_t nbits
 
 /* Must a bucket end between neighbouring parts of these ranges? Else hardly any of its bins would have the keys of one of them. */
 static __device__ __forceinline__ bool is_break(uint32_t range, uint32_t next) {
-    return range >> 8 != next >> 8 || __sad((int)(range & 255), (int)(next & 255), 0u) >= RANGE_BREAK;
+    return next & RANGE_BEGINS || ((range ^ next) & ~RANGE_BEGINS) >> 8 != 0 ||
+           __sad((int)(range & 255), (int)(next & 255), 0u) >= RANGE_BREAK;
 }
 
 /* One CTA calls it: which parts a CTA sorts together. Thread t knows part t. Parts of more than half a bucket stay alone, others are put

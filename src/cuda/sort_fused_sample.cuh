@@ -22,6 +22,7 @@
 #define PARTS_ASKED  (PARTS - 160) /* of cells of many keys: those of few, and frequent keys, get more */
 #define LONG_FILL    256           /* keys that all threads write together */
 #define RANGE_BITS   4             /* of images: those of a bucket hardly differ in more */
+#define GAP_BITS     8             /* by which a cell with a gap is wider than one beside it: with 6, some keys have many buckets */
 
 /* Do sorted keys, one a thread, at(i) is number i, look like few values? All threads call it. */
 template <typename AT> static __device__ __forceinline__ bool sorted_are_few(const AT &at) {
@@ -47,6 +48,14 @@ template <uint32_t N, typename AT> static __device__ __forceinline__ bool are_in
     return (float)nnear * (float)n > (float)SAMPLED_DEEP * (float)N * (float)N;
 }
 
+/* Is a cell between two splitters so much wider than one beside it that most likely it has keys at its ends only? */
+template <typename KEY> static __device__ __forceinline__ bool has_gap(const splitter_tree<KEY, FUSED_THREADS> &tree, uint32_t cell) {
+    if (cell == 0 || cell >= 2 * tree.SPLITTERS) return false; /* beyond the sample */
+    const KEY low = tree.low_of(cell), high = tree.high_of(cell), least = (KEY)(high - low) >> GAP_BITS;
+    const KEY below = (KEY)(low - tree.low_of(cell - 2)), above = (KEY)(tree.high_of(cell + 2) - high);
+    return (below > 1 && below < least) || (above > 1 && above < least);
+}
+
 /* How thread t's cell t is divided, given the keys of all cells in s.count; false if there are not parts enough. */
 template <typename KEY>
 static __device__ __forceinline__ bool divide_cell(const struct split_job &split, uint32_t total, struct sample_desk<KEY> &s) {
@@ -54,14 +63,17 @@ static __device__ __forceinline__ bool divide_cell(const struct split_job &split
     const bool equal = cell % 2;
     const bool many = equal && total >= split.bucket_max / 4;
     const bool apart = many || (total > 0 && (!equal || s.count[cell - 1] == 0)); /* few equal keys go with those below them */
-    const uint32_t nparts = !apart ? 0 : equal ? 1 : max((total + each / 2) / each, 1u), first = scan_threads(nparts, s.sums[0]);
+    const bool gap = apart && !equal && has_gap(s.tree, cell); /* then its upper half is of another bucket, or most bins would be empty */
+    const uint32_t nparts = !apart ? 0 : equal ? 1 : max((total + each / 2) / each, gap ? 2u : 1u), first = scan_threads(nparts, s.sums[0]);
     if (__syncthreads_or(first + nparts > PARTS)) return false;
     const KEY low = s.tree.low_of(cell), width = (KEY)(s.tree.high_of(cell) - low);
     s.cells[cell] = divide_width(width, apart ? first | (many ? PART_IS_DONE : 0) : first - 1, equal ? 1 : nparts);
     const uint32_t top = (uint32_t)((equal ? s.tree.splitter[cell / 2] : low) >> (sizeof(KEY) * 8 - 32));
     const uint32_t step = nparts > 1 ? (uint32_t)(width >> (sizeof(KEY) * 8 - 32)) / nparts : 0;
     const uint32_t nbits = 64 - (uint32_t)__clzll((long long)(width / (KEY)max(nparts, 1u)));
-    for (uint32_t i = 0; i < nparts; i++) s.range[first + i] = range_of((top + step * i) >> (32 - RANGE_BITS), nbits);
+    for (uint32_t i = 0; i < nparts; i++)
+        s.range[first + i] =
+            (uint16_t)(range_of((top + step * i) >> (32 - RANGE_BITS), nbits) | (gap && i == nparts / 2 ? RANGE_BEGINS : 0));
     if (many) {
         const uint32_t i = atomicAdd(&s.ndone, 1);
         s.done_parts[i] = (uint16_t)first;

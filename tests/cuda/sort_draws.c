@@ -187,6 +187,10 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         return x % 5 << nbits / 4 * 3 | (x >> 16) % 20 << nbits / 2 | rng_below(&rng, 100) << nbits / 4 | rng_below(&rng, 200);
     case GROUND:
         return i == n / 3 ? 0 : float_bits(draw_proportion(), nbits);
+    case DEPTHS:
+        return i % 300 ? float_bits(draw_proportion(), nbits) : 0;
+    case SHORES:
+        return x & 1 ? x >> 8 & 0xfffff : (UINT64_C(15) << (nbits - 4)) + rng_below(&rng, 4000);
     case HEDGE:
         return i % 100 ? x : (some + i / 100) & all;
     case KNOTS:

@@ -59,6 +59,8 @@ enum distribution {
     BLOCKS,    /* as TURNS */
     TIERS,     /* in fields of as many bits, with 5, 20, 100 and 200 values */
     GROUND,    /* the bits of floats in [0, 1), and one zero far below all others */
+    DEPTHS,    /* or one in 300 is a zero */
+    SHORES,    /* one half whole numbers below a million, the others of 4,000 values far above these */
     WAVES,     /* five sorted runs, one after the other */
     HEDGE,     /* one in 100 has a place in a row without gaps: a bucket that is far too big */
     /* With a bucket or three that are too large, as they have frequent values, or a row, in bits; and then of floats. */

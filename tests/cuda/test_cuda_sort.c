@@ -69,7 +69,8 @@ static void test_narrow_ranges(void) {
     }
 }
 
-/* Keys of which buckets have deep bins: as they lie in many narrow ranges, whatever the bits, or as one is far below all others. */
+/* Keys of which buckets have deep bins: as they lie in many narrow ranges, whatever the bits; as one is far below all others, or one value;
+ * or if a bucket has keys on both sides of a gap. */
 static void test_deep_bins(void) {
     static const uint64_t sizes[] = {1 << 19, (1 << 20) - 5, (1 << 21) + 3, (1 << 22) - 9, 70001, 1 << 18};
     static const upsweep_type types[] = {UPSWEEP_U64, UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_I32};
@@ -79,6 +80,8 @@ static void test_deep_bins(void) {
         c.keys_in_place = i % 3 == 0;
         test_case(c, TIERS);
         test_case(c, GROUND);
+        test_case(c, DEPTHS);
+        test_case(c, SHORES);
     }
 }
 
