@@ -49,7 +49,8 @@ template <typename KEY> static __device__ __forceinline__ void draw_sample(const
 
 /* How many bits must be kept, since some keys occur often? A run of them, and of a single other key, would be too long to be mended. For
  * each that the sample has three times there may be MEND_REPEATS; if it has many just twice, these may be all that keys have room for. No
- * other key is likely to agree with any of them. s_keys [MEND_SAMPLE]. */
+ * other key is likely to agree with any of them. To keep more bits than needed costs two passes, to mend in vain all of them: so chance,
+ * which has some just twice, is allowed two standard deviations. s_keys [MEND_SAMPLE]. */
 template <typename KEY, uint32_t EACH>
 static __device__ __forceinline__ uint32_t bits_that_part(const struct sort_job &job, const KEY (&images)[EACH], KEY *s_keys) {
     unsigned long long *places = (unsigned long long *)s_keys;
@@ -70,7 +71,8 @@ static __device__ __forceinline__ uint32_t bits_that_part(const struct sort_job 
         nrepeat += __syncthreads_count(before == 0);
         nfrequent += __syncthreads_count(before == 1);
     }
-    const uint64_t twice = (uint32_t)(nrepeat - nfrequent) > MEND_TWICE / job.n ? job.n / (2 * MEND_MOST) : 0;
+    const float likely = (float)MEND_TWICE / (float)job.n, least = fmaxf(likely - 2 * sqrtf(likely), 0);
+    const uint64_t twice = (float)(nrepeat - nfrequent) > least ? job.n / (2 * MEND_MOST) : 0;
     const uint64_t most = MEND_REPEATS * (uint64_t)nfrequent + twice; /* frequent keys */
     return most ? 64 - (uint32_t)__clzll((long long)(2 * most * job.n - 1)) : 0;
 }

@@ -29,13 +29,14 @@ static constexpr __host__ __device__ int sort_fewer_rows(int key_nbytes, int wor
 #define SORT_FULL_ROUNDS 2 /* of tiles, at most: 2^22 pairs of 32 bits take 175 us so, 195 in one and a half rounds */
 
 /* Passes by low digits that need not be (sort_mend.cuh): keys alone, of which fewer go to slots by a sample; keys of a sample; keys of
- * which it tells enough; keys that may occur often for each that it has three times; over the number of keys, keys that it may have just
- * twice; passes that are left, at least, and left out; keys of a run that agree in what is left, at most. */
+ * which it tells enough; keys that may occur often for each that it has three times; over the number of keys, how many it is found to have
+ * just twice if each is there MEND_MOST / 2 times; passes that are left, at least, and left out; keys of a run that agree in what is left,
+ * at most. */
 #define MEND_ALONE_MIN    (1u << 24)
 #define MEND_SAMPLE       4096
 #define MEND_SURE         (1u << 25)
 #define MEND_REPEATS      16u
-#define MEND_TWICE        (1u << 30)
+#define MEND_TWICE        (3u << 29)
 #define MEND_LEAST_PASSES 4
 #define MEND_LEAST_SAVED  2
 #define MEND_MOST         512
