@@ -125,19 +125,25 @@ KIND_SIZES = [1 << k for k in (12, 16, 18, 20, 21, 22, 24, 26)]
 CALL_NAMES = {"sort": "keys", "sort_pairs": "pairs", "argsort": "argsort"}
 
 
-def kinds(rows, *calls):
-    """How many times as fast as the peer, from 2^16 keys on: a line for each kind of keys, a column for each call; what is below 1 in bold."""
+def kinds(rows, *calls, names=None, sizes=KIND_SIZES[1:]):
+    """How many times as fast as the peer, at each size: a line for each kind of keys, a column for each call; what is below 1 in bold."""
     at = {}
     for ours, peer in against_peers(pick(rows, group=KINDS, primitive=calls)):
         cell = ratio(speed_up(ours, peer))
         at[ours["primitive"], ours["type"], ours["distribution"], ours["n"]] = f"**{cell}**" if float(cell) < 1 else cell
     columns = sorted({key[:2] for key in at}, key=lambda column: (calls.index(column[0]), ("u32", "u64", "f32", "f64").index(column[1])))
-    names = dict.fromkeys(key[2] for column in columns for key in at if key[:2] == column)
+    names = names or dict.fromkeys(key[2] for column in columns for key in at if key[:2] == column)
     def line(call, name):
-        cells = [at.get((*call, name, n), "-") for n in KIND_SIZES[1:]]
+        cells = [at.get((*call, name, n), "-") for n in sizes]
         return ", ".join(cells) if set(cells) != {"-"} else ""
     return table([""] + [f"{CALL_NAMES[call]} {kind}" for call, kind in columns],
                  [[name] + [line(column, name) for column in columns] for name in names])
+
+
+def kinds_named(rows):
+    """Those that are most often asked about, from small to large."""
+    return kinds(rows, *CALL_NAMES, names=("sorted", "reversed", "equal", "few", "zipf", "million", "top-byte", "sentinel", "knots", "row"),
+                 sizes=[1 << k for k in (12, 16, 20, 24, 28)])
 
 
 def by_call(rows):
@@ -331,7 +337,7 @@ def makers_of(machine, rows):
         "ladder-sort": of_ladder("sort-size", 1 << 20), "ladder-utf8": of_ladder("utf8-steps", 1 << 24), "threads": lambda: threads(rows),
         "call-sizes": lambda: call_sizes(rows),
         "sort-kinds": lambda: kinds(rows, "sort"), "sort-kinds-stable": lambda: kinds(rows, "sort_pairs", "argsort"),
-        "sort-kinds-names": lambda: kinds_names(rows),
+        "sort-kinds-names": lambda: kinds_names(rows), "sort-kinds-named": lambda: kinds_named(rows),
         "sort-kinds-spread": lambda: kinds_spread(rows), "sort-kinds-below": lambda: kinds_below(rows), "text-summary": lambda: text_summary(rows),
         "text-times-cpu": lambda: text_times(rows),
     }
