@@ -18,7 +18,8 @@
 #define SPLITTER_STRETCH  32                               /* cells that one thread puts together */
 #define SPLITTER_AROUND   4                                /* distances between drawn keys on either side of a splitter's, */
 #define SPLITTER_JUMP     4                                /* to which together that is so much greater where the density jumps, */
-#define SPLITTER_JUMP_MIN 4096                             /* or where it is so large, as there are bins of a bucket */
+#define SPLITTER_JUMP_FAR 32                               /* beside a value that repeats: of few, distances vary more by chance; */
+#define SPLITTER_JUMP_MIN 4096                             /* and where it is so large, as there are bins of a bucket */
 #define SPLITTER_EACH     (SPLITTER_CELLS / FUSED_THREADS) /* cells of a thread */
 
 /* Shared memory, behind the tile. */
@@ -105,9 +106,9 @@ static __device__ __forceinline__ const KEY *sort_drawn(const struct split_job &
  * between keys it is there, not where they begin again. But of equal keys the first splitter is that value, if they are not behind a gap,
  * and the last one the next greater: so that a value which is drawn often has a cell to itself. Marks cells with which a bucket must begin,
  * since keys lie much closer together on one side: if they do not begin there at once, but where they are seldom, the cell between is a
- * bucket by itself. So is a cell between a value that repeats and a gap, and so are the first cell and the last one, of one or two keys
- * that are drawn: how far beyond these there are others is not known. s_sorted [DRAWN], where the tile will be. All threads call it; a
- * barrier must follow. */
+ * bucket by itself. So is the cell with the first keys behind a gap, or the last ones before it, if a value that repeats is on the other
+ * side; and so are the first cell and the last one, of one or two drawn keys, or three: how far beyond these there are others is not known.
+ * s_sorted [DRAWN], where the tile will be. All threads call it; a barrier must follow. */
 template <typename KEY>
 static __device__ __forceinline__ void make_splitters(KEY *s_sorted, const KEY *sorted, struct splitter_desk<KEY> &s) {
     const uint32_t t = threadIdx.x;
@@ -119,16 +120,20 @@ static __device__ __forceinline__ void make_splitters(KEY *s_sorted, const KEY *
     for (uint32_t k = 0; k < SPLITTER_EACH; k++) {
         const uint32_t j = k * FUSED_THREADS + t;
         if (j == 0) continue;
-        const uint32_t last = SPLITTER_DRAWN - 1, i = j == 1 ? 1 : 2 * j;
+        const uint32_t last = SPLITTER_DRAWN - 1;
+        /* The first one is between the three outermost keys, if there is no gap behind these. */
+        const KEY outer = (KEY)max((KEY)(s_sorted[1] - s_sorted[0]), (KEY)(s_sorted[2] - s_sorted[1]));
+        const uint32_t i = j == 1 && (KEY)(s_sorted[3] - s_sorted[2]) / SPLITTER_JUMP <= outer ? 1 : 2 * j;
         const KEY below = s_sorted[i - 1], mine = s_sorted[i], above = s_sorted[i + 1];
         const bool ends = j == SPLITTER_CELLS - 1 || mine != s_sorted[i + 2]; /* of equal keys, the last one */
+        const bool repeats = j > 1 && ends && mine == s_sorted[i - 2];        /* they end here; if not `ends`, they may begin here */
         const bool upper = above - mine > mine - below;
-        const KEY from = upper ? mine : below, distance = (KEY)((upper ? above : mine) - from), limit = distance / SPLITTER_JUMP;
+        const KEY from = upper ? mine : below, distance = (KEY)((upper ? above : mine) - from);
+        const KEY limit = ends && !repeats ? distance / SPLITTER_JUMP : distance / SPLITTER_JUMP_FAR;
         const KEY left = (KEY)(below - s_sorted[i - 1 - min(i - 1, (uint32_t)SPLITTER_AROUND)]);
         const KEY right = (KEY)(s_sorted[min(i + 1 + SPLITTER_AROUND, last)] - above);
         const bool from_left = left && left < limit, from_right = right && right < limit;
         const bool jumps = distance >= SPLITTER_JUMP_MIN && (from_left || from_right);
-        const bool repeats = j > 1 && ends && mine == s_sorted[i - 2]; /* they end here; if not `ends`, they may begin here */
         KEY splitter = mine;
         if (repeats)
             splitter = (KEY)(mine + (mine != (KEY) ~(KEY)0));

@@ -50,9 +50,11 @@ template <uint32_t N, typename AT> static __device__ __forceinline__ bool are_in
 
 /* Is a cell between two splitters so much wider than one beside it that most likely it has keys at its ends only? */
 template <typename KEY> static __device__ __forceinline__ bool has_gap(const splitter_tree<KEY, FUSED_THREADS> &tree, uint32_t cell) {
-    if (cell == 0 || cell >= 2 * tree.SPLITTERS) return false; /* beyond the sample */
+    const uint32_t last = 2 * tree.SPLITTERS; /* it and the first one reach beyond the sample */
+    if (cell == 0 || cell >= last) return false;
     const KEY low = tree.low_of(cell), high = tree.high_of(cell), least = (KEY)(high - low) >> GAP_BITS;
-    const KEY below = (KEY)(low - tree.low_of(cell - 2)), above = (KEY)(tree.high_of(cell + 2) - high);
+    const KEY below = cell == 2 ? (KEY)0 : (KEY)(low - tree.low_of(cell - 2));
+    const KEY above = cell + 2 == last ? (KEY)0 : (KEY)(tree.high_of(cell + 2) - high);
     return (below > 1 && below < least) || (above > 1 && above < least);
 }
 
@@ -63,9 +65,15 @@ static __device__ __forceinline__ bool divide_cell(const struct split_job &split
     const bool equal = cell % 2;
     const bool many = equal && total >= split.bucket_max / 4;
     const bool apart = many || (total > 0 && (!equal || s.count[cell - 1] == 0)); /* few equal keys go with those below them */
-    const bool gap = apart && !equal && has_gap(s.tree, cell); /* then its upper half is of another bucket, or most bins would be empty */
-    const uint32_t nparts = !apart ? 0 : equal ? 1 : max((total + each / 2) / each, gap ? 2u : 1u), first = scan_threads(nparts, s.sums[0]);
-    if (__syncthreads_or(first + nparts > PARTS)) return false;
+    const uint32_t fewest = !apart ? 0 : equal ? 1 : max((total + each / 2) / each, 1u);
+    bool gap = apart && !equal && has_gap(s.tree, cell); /* then its upper parts are of another bucket, or most bins would be empty */
+    uint32_t nparts = gap ? max(fewest, 2u) : fewest, first = scan_threads(nparts, s.sums[0]);
+    if (__syncthreads_or(first + nparts > PARTS)) { /* so it may be one part */
+        gap = false;
+        nparts = fewest;
+        first = scan_threads(nparts, s.sums[0]);
+        if (__syncthreads_or(first + nparts > PARTS)) return false;
+    }
     const KEY low = s.tree.low_of(cell), width = (KEY)(s.tree.high_of(cell) - low);
     s.cells[cell] = divide_width(width, apart ? first | (many ? PART_IS_DONE : 0) : first - 1, equal ? 1 : nparts);
     const uint32_t top = (uint32_t)((equal ? s.tree.splitter[cell / 2] : low) >> (sizeof(KEY) * 8 - 32));

@@ -83,8 +83,9 @@ static __device__ __forceinline__ uint32_t await_cells(uint32_t (&mine)[SPLITTER
     return inclusive - sum + sum_warp(lane < warp ? of_lane : 0);
 }
 
-/* Puts the cells of a stretch together, a thread a stretch, to buckets of at most so many keys; marks where they begin. */
-template <typename KEY> static __device__ __forceinline__ void mark_buckets(struct splitter_desk<KEY> &s, uint32_t most) {
+/* Puts the cells of a stretch together, a thread a stretch, to buckets of at most so many keys; marks where they begin: in any case with
+ * cells that have one of these marks. */
+template <typename KEY> static __device__ __forceinline__ void mark_buckets(struct splitter_desk<KEY> &s, uint32_t most, uint32_t marks) {
     uint32_t sum = 0, cell = threadIdx.x * SPLITTER_STRETCH;
     bool begins = true;
 #pragma unroll 1
@@ -93,7 +94,7 @@ template <typename KEY> static __device__ __forceinline__ void mark_buckets(stru
 #pragma unroll 8
         for (uint32_t i = 0; i < 32; i++) {
             const uint32_t marked = s.total_of(cell + i), total = marked & ~(CELL_APART | CELL_HEAD);
-            begins = begins || marked & (CELL_APART | CELL_HEAD) || sum + total > most;
+            begins = begins || marked & marks || sum + total > most;
             if (total == 0) continue; /* then the next one begins a bucket, if this one would */
             sum = begins ? total : sum + total;
             heads |= (uint32_t)begins << i;
@@ -104,6 +105,18 @@ template <typename KEY> static __device__ __forceinline__ void mark_buckets(stru
     }
 }
 
+/* Which of this thread's cells begin a bucket, a bit each, and how many do before them; false if there are too many. When all heads are
+ * marked, all threads call it; then they may be marked anew. */
+template <typename KEY>
+static __device__ __forceinline__ bool number_buckets(struct splitter_desk<KEY> &s, uint32_t *heads, uint32_t *number) {
+    const uint32_t t = threadIdx.x, first = t * SPLITTER_EACH;
+    *heads = s.heads[first / 32] >> first % 32 & ((1u << SPLITTER_EACH) - 1);
+    const uint32_t mine = (uint32_t)__popc(*heads);
+    *number = scan_threads(mine, s.sums[1]);
+    if (t == FUSED_THREADS - 1) s.nbuckets = *number + mine;
+    return !__syncthreads_or(*number + mine > SPLITTER_BUCKETS);
+}
+
 /* All CTAs alike: which cells make a bucket, where that starts, and where it begins in the tile; s_count: of each cell, its keys, then its
  * place in the tile. False if some bucket is too big, or there are too many. All threads call it; a barrier must follow. */
 template <typename KEY>
@@ -111,16 +124,19 @@ static __device__ __forceinline__ bool plan_buckets(const struct split_job &spli
                                                     struct splitter_desk<KEY> &s, uint32_t *s_count) {
     const uint32_t t = threadIdx.x, first = t * SPLITTER_EACH;
     uint32_t nmoved = 0;
-    if (t < SPLITTER_CELLS / SPLITTER_STRETCH) mark_buckets(s, split.bucket_max / 3 * 2);
+    const bool marks = t < SPLITTER_CELLS / SPLITTER_STRETCH;
+    if (marks) mark_buckets(s, split.bucket_max / 3 * 2, CELL_APART | CELL_HEAD);
 #pragma unroll
     for (uint32_t i = 0; i < SPLITTER_EACH; i++) nmoved += s.total_of(first + i) & CELL_APART ? 0 : s_count[first + i];
     uint32_t place = scan_threads(nmoved, s.sums[0]);
     if (t == FUSED_THREADS - 1) s.nmoved = place + nmoved;
     __syncthreads(); /* all heads; s.sums may be used again */
-    const uint32_t heads = s.heads[first / 32] >> first % 32 & ((1u << SPLITTER_EACH) - 1);
-    uint32_t number = scan_threads((uint32_t)__popc(heads), s.sums[1]);
-    if (t == FUSED_THREADS - 1) s.nbuckets = number + (uint32_t)__popc(heads);
-    if (__syncthreads_or(number + __popc(heads) > SPLITTER_BUCKETS)) return false;
+    uint32_t heads, number;
+    if (!number_buckets(s, &heads, &number)) {
+        if (marks) mark_buckets(s, split.bucket_max / 3 * 2, CELL_APART); /* so they reach across gaps */
+        __syncthreads();                                                  /* all heads */
+        if (!number_buckets(s, &heads, &number)) return false;
+    }
     bool fits = true;
 #pragma unroll
     for (uint32_t i = 0; i < SPLITTER_EACH; i++) {

@@ -71,7 +71,9 @@ static __device__ __forceinline__ uint32_t bits_that_part(const struct sort_job 
         nrepeat += __syncthreads_count(before == 0);
         nfrequent += __syncthreads_count(before == 1);
     }
-    const float likely = (float)MEND_TWICE / (float)job.n, least = fmaxf(likely - 2 * sqrtf(likely), 0);
+    const float once = (float)MEND_TWICE / (float)job.n;                                      /* but some are there three times: */
+    const float likely = once * expf(-(float)(MEND_SAMPLE * (MEND_MOST / 2)) / (float)job.n); /* these are frequent */
+    const float least = fmaxf(likely - 2 * sqrtf(likely), 1);
     const uint64_t twice = (float)(nrepeat - nfrequent) > least ? job.n / (2 * MEND_MOST) : 0;
     const uint64_t most = MEND_REPEATS * (uint64_t)nfrequent + twice; /* frequent keys */
     return most ? 64 - (uint32_t)__clzll((long long)(2 * most * job.n - 1)) : 0;
