@@ -107,7 +107,7 @@ static __device__ __forceinline__ const KEY *sort_drawn(const struct split_job &
  * and the last one the next greater: so that a value which is drawn often has a cell to itself. Marks cells with which a bucket must begin,
  * since keys lie much closer together on one side: if they do not begin there at once, but where they are seldom, the cell between is a
  * bucket by itself. So is the cell with the first keys behind a gap, or the last ones before it, if a value that repeats is on the other
- * side; and so are the first cell and the last one, of one or two drawn keys, or three: how far beyond these there are others is not known.
+ * side; and so are the first cell and the last one, of one or two drawn keys: how far beyond these there are others is not known.
  * s_sorted [DRAWN], where the tile will be. All threads call it; a barrier must follow. */
 template <typename KEY>
 static __device__ __forceinline__ void make_splitters(KEY *s_sorted, const KEY *sorted, struct splitter_desk<KEY> &s) {
@@ -120,10 +120,7 @@ static __device__ __forceinline__ void make_splitters(KEY *s_sorted, const KEY *
     for (uint32_t k = 0; k < SPLITTER_EACH; k++) {
         const uint32_t j = k * FUSED_THREADS + t;
         if (j == 0) continue;
-        const uint32_t last = SPLITTER_DRAWN - 1;
-        /* The first one is between the three outermost keys, if there is no gap behind these. */
-        const KEY outer = (KEY)max((KEY)(s_sorted[1] - s_sorted[0]), (KEY)(s_sorted[2] - s_sorted[1]));
-        const uint32_t i = j == 1 && (KEY)(s_sorted[3] - s_sorted[2]) / SPLITTER_JUMP <= outer ? 1 : 2 * j;
+        const uint32_t last = SPLITTER_DRAWN - 1, i = j == 1 ? 1 : 2 * j;
         const KEY below = s_sorted[i - 1], mine = s_sorted[i], above = s_sorted[i + 1];
         const bool ends = j == SPLITTER_CELLS - 1 || mine != s_sorted[i + 2]; /* of equal keys, the last one */
         const bool repeats = j > 1 && ends && mine == s_sorted[i - 2];        /* they end here; if not `ends`, they may begin here */

@@ -50,11 +50,9 @@ template <uint32_t N, typename AT> static __device__ __forceinline__ bool are_in
 
 /* Is a cell between two splitters so much wider than one beside it that most likely it has keys at its ends only? */
 template <typename KEY> static __device__ __forceinline__ bool has_gap(const splitter_tree<KEY, FUSED_THREADS> &tree, uint32_t cell) {
-    const uint32_t last = 2 * tree.SPLITTERS; /* it and the first one reach beyond the sample */
-    if (cell == 0 || cell >= last) return false;
+    if (cell == 0 || cell >= 2 * tree.SPLITTERS) return false; /* beyond the sample */
     const KEY low = tree.low_of(cell), high = tree.high_of(cell), least = (KEY)(high - low) >> GAP_BITS;
-    const KEY below = cell == 2 ? (KEY)0 : (KEY)(low - tree.low_of(cell - 2));
-    const KEY above = cell + 2 == last ? (KEY)0 : (KEY)(tree.high_of(cell + 2) - high);
+    const KEY below = (KEY)(low - tree.low_of(cell - 2)), above = (KEY)(tree.high_of(cell + 2) - high);
     return (below > 1 && below < least) || (above > 1 && above < least);
 }
 
