@@ -69,6 +69,7 @@ extern "C" {
     X(SENTINEL, "sentinel", "random, or floats in [0, 1), but one in 300 is the greatest integer, or -999")                   \
     X(KNOTS, "knots", "the same, but one in 1600 each is one of three values")                                                \
     X(ROW, "row", "the same, but one in 1200 has its place in a row without gaps")                                            \
+    X(ROW_MIXED, "row-mixed", "the same, but the row is in no order")                                                         \
     X(BITS, "bits", "floats of random bits")                                                                                  \
     X(BITS_SORTED, "bits-sorted", "floats whose bits rise by equal steps")                                                    \
     X(UNIT, "unit", "floats in [0, 1); of integers, the bits of such floats, as with the next three")                         \

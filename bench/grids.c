@@ -174,7 +174,7 @@ static const struct grid grids[] = {
               [AXIS_SOURCE] = "calls",
               [AXIS_TYPE] = "u32,u64",
               [AXIS_DISTRIBUTION] = "thousand,below-n,events,narrow,log-uniform,bits-4,bits-3-some,bits-3-one,bits-4-last,low-two-thirds,"
-                                    "low-half,high-half,outer-half,gap,sixteenth,sentinel,knots,row,unit",
+                                    "low-half,high-half,outer-half,gap,sixteenth,sentinel,knots,row,row-mixed,unit",
               [AXIS_SIZE] = FEW_KIND_SIZES},
      .full_size = KIND_SIZES},
     {.name = "kinds-floats",

@@ -202,15 +202,17 @@ static uint64_t partly_alike(const struct draw *d) {
         return d->s % 300 == 0 ? most : usual;
     case KNOTS:
         return d->s % 1600 < 3 ? some + (d->s % 1600 << (width == 64 ? 49 : 20)) : usual;
-    default: /* ROW */
+    case ROW:
         return d->i % 1200 == 0 ? some + d->i / 1200 : usual;
+    default: /* ROW_MIXED */
+        return d->i % 1200 == 0 ? some + d->s % (d->point->n / 1200 + 1) : usual;
     }
 }
 
 static inline uint64_t key_of(const struct draw *d) {
     const enum distribution kind = d->point->distribution;
     if (kind >= UNIT) return bits_of_float(float_of(d), d->width);
-    if (kind >= SENTINEL && kind <= ROW) return partly_alike(d);
+    if (kind >= SENTINEL && kind <= ROW_MIXED) return partly_alike(d);
     if (kind >= ADDRESSES) return d->is_float ? finite_bits(bits_of(d) & UINT64_MAX >> (64 - d->width), d->width) : bits_of(d);
     const uint64_t number = number_of(d);
     return d->is_float ? bits_of_float((double)(int64_t)number, d->width) : number;

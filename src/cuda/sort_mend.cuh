@@ -7,13 +7,15 @@
  *                          comparing each with each
  *
  * A tile's CTA mends the runs that begin in it. All it decides by are the keys as they were when it read them: nobody else moves keys of
- * its runs, and whoever moves other keys leaves the bits that tell runs apart as they were. If a run is too long, all passes are done after
- * all, from where the keys are by then: equal keys are still in their order.
+ * its runs, and whoever moves other keys leaves the bits that tell runs apart as they were. Long runs take more than that
+ * (sort_mend_long.cuh), so few keys of the sample may be of such. If a run is too long even for that, all passes are done after all, from
+ * where the keys are by then: equal keys are still in their order.
  * Cost: the keys read once, instead of read and written for each digit left out. */
 #ifndef UPSWEEP_CUDA_SORT_MEND_CUH
 #define UPSWEEP_CUDA_SORT_MEND_CUH
 
 #include "sort_few.cuh"
+#include "sort_mend_long.cuh"
 #include "sort_tile.cuh"
 
 /* Where in a table of a sample's keys one is, by the bits that are kept. */
@@ -85,8 +87,24 @@ static __device__ __forceinline__ uint32_t without_lowest(uint32_t passes, int n
     return passes;
 }
 
+/* Which keys of the sample agree with one that differs in the bits below `low` only: are they few, and few with the same one? So there may
+ * be long runs, but not of too many keys, nor too long. s_keys as above. */
+template <typename KEY, uint32_t EACH>
+static __device__ __forceinline__ bool few_are_alike(const KEY (&images)[EACH], const bool (&alike)[EACH], uint32_t low, KEY *s_keys) {
+    unsigned long long *places = (unsigned long long *)s_keys;
+    int nalike = 0;
+    bool many = false;
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) s_keys[k * SORT_HISTOGRAM_THREADS + threadIdx.x] = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) nalike += __syncthreads_count(alike[k]); /* also: zeroes before counts */
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) many = many || (alike[k] && atomicAdd(&places[mend_slot(images[k] >> low)], 1) >= MEND_ALIKE);
+    return !__syncthreads_or(many) && nalike <= MEND_ALL_ALIKE;
+}
+
 /* live: a bit for each pass in which keys differ. Returns those that are worth while: the highest, as few as tell all keys of the sample
- * apart; or all. s_keys [MEND_SAMPLE]. All threads of the CTA that is done last call it. */
+ * apart; or, if none do, nearly all; or all passes. s_keys [MEND_SAMPLE]. All threads of the CTA that is done last call it. */
 template <typename KEY>
 static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_job &job, uint32_t live, KEY *s_keys) {
     constexpr uint32_t EACH = MEND_SAMPLE / SORT_HISTOGRAM_THREADS;
@@ -103,6 +121,7 @@ static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_jo
     }
     if (__syncthreads_or(none)) return live;
     const uint32_t least_bits = bits_that_part(job, images, s_keys);
+    uint32_t nearly = live; /* those that tell nearly all apart */
     for (int left_out = __popc(live) - MEND_LEAST_PASSES; left_out >= MEND_LEAST_SAVED; left_out--) {
         const uint32_t kept = without_lowest(live, left_out);
         if ((uint32_t)__popc(kept) * SORT_DIGIT_BITS < least_bits) continue;
@@ -110,16 +129,18 @@ static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_jo
         __syncthreads(); /* nobody needs the shared memory any more */
 #pragma unroll
         for (uint32_t k = 0; k < EACH; k++) atomicExch((unsigned long long *)&s_keys[mend_slot(images[k] >> low)], images[k]);
-        __syncthreads(); /* of keys that agree in what is kept, one is there */
-        bool differ = false;
+        __syncthreads();               /* of keys that agree in what is kept, one is there */
+        bool alike[EACH], any = false; /* with a key that differs */
 #pragma unroll
         for (uint32_t k = 0; k < EACH; k++) {
             const KEY other = s_keys[mend_slot(images[k] >> low)] ^ images[k];
-            differ = differ || (other != 0 && other >> low == 0);
+            alike[k] = other != 0 && other >> low == 0;
+            any = any || alike[k];
         }
-        if (!__syncthreads_or(differ)) return kept;
+        if (!__syncthreads_or(any)) return kept;
+        if (nearly == live && left_out >= MEND_LONG_SAVED && few_are_alike(images, alike, low, s_keys)) nearly = kept;
     }
-    return live;
+    return nearly;
 }
 
 /* ---- mending a tile ---------------------------------------------------------------------------------------------------------- */
@@ -199,11 +220,11 @@ static __device__ __forceinline__ void mend_pairs(const struct mend_desk<KEY> &s
     }
 }
 
-/* A tile whose keys, and values, lie where they are wanted, but for runs that are out of order. low: bits that tell no runs apart. Dynamic
- * shared memory: mend_nbytes(). */
+/* A tile whose keys, and values, lie where they are wanted, but for runs that are out of order: of these, long ones are only seen. low:
+ * bits that tell no runs apart. Dynamic shared memory: mend_nbytes(). */
 template <typename KEY, int VALUE_NBYTES>
 static __device__ __forceinline__ void mend_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile, uint32_t low,
-                                                 unsigned char *s_memory) {
+                                                 unsigned char *s_memory, struct long_runs &s_long) {
     typedef typename value_word<VALUE_NBYTES>::type WORD;
     static_assert(MEND_MOST == SORT_THREADS, "a row of keys that follow");
     constexpr int LOADS = 4;
@@ -213,7 +234,7 @@ static __device__ __forceinline__ void mend_tile(const struct sort_job &job, con
     const struct key_order<KEY> order(job);
     KEY *keys = tile.keys_dst + tile.first;
     const uint32_t count = tile.count, all = (uint32_t)min((uint64_t)(count + MEND_MOST), job.n - tile.first);
-    const bool ends = tile.first + all == job.n;
+    if (threadIdx.x == 0) s_long.seen = 0;
 #pragma unroll 1
     for (uint32_t first = threadIdx.x; first < all; first += LOADS * SORT_THREADS) {
         KEY some[LOADS];
@@ -236,14 +257,13 @@ static __device__ __forceinline__ void mend_tile(const struct sort_job &job, con
     for (uint32_t i = threadIdx.x; i < all; i += SORT_THREADS) {
         if (!(s.greater[i / 32] >> i % 32 & 1)) continue;
         const uint32_t first = s.first_of_run(i), last = s.last_of_run(i);
-        if (first >= count) continue;                                           /* the CTA of the next tile mends it; */
-        const bool before = first == 0 && goes_on;                              /* or that of the tile before, if it sees all of it */
-        if (last - first >= MEND_MOST || (!before && last == all - 1 && !ends)) /* it may be even longer */
-            job.header->unmended = 1;
-        else if (!before)
+        if (first >= count) continue;  /* the CTA of the next tile sees it, too */
+        if (last - first >= MEND_MOST) /* as in any run of which not all is seen here */
+            s_long.see(first);
+        else if (!(first == 0 && goes_on)) /* else that of the tile before has seen all of it, and mends it */
             s.mark(first, last);
     }
-    __syncthreads(); /* all marks */
+    __syncthreads(); /* all marks, and all that is seen */
     if constexpr (VALUE_NBYTES == 0)
         mend_keys(s, keys, all, order);
     else

@@ -60,6 +60,7 @@ static __device__ __forceinline__ struct sort_tile<KEY> tile_at(const struct sor
 /* Where a tile's keys of a digit go in this pass and portion; the portion's last tile says where the next portion's begin. low: of the
    pass. */
 struct pass_starts {
+    static constexpr bool ALONE = false;
     uint64_t (*base)[SORT_MAX_PASSES][SORT_DIGITS];
     uint32_t pass, portion, low;
     bool last_tile;
@@ -141,7 +142,7 @@ static __device__ __forceinline__ void take_tile(const struct sort_job &job, str
 /* All passes, `nruns`. naside: 0, or of the keys that were put aside. SORT: sorts the tile at hand, s_desk.tile. */
 template <typename KEY, int VALUE_NBYTES, bool MENDS, typename SORT>
 static __device__ __forceinline__ void do_passes(const struct sort_job &job, uint32_t nruns, uint32_t naside, struct pass_desk<KEY> &s_desk,
-                                                 unsigned char *s_memory, const SORT &sort) {
+                                                 unsigned char *s_memory, struct digit_sums &s_sums, const SORT &sort) {
     constexpr bool OPENS = VALUE_NBYTES > 0 && !MENDS;
     if (nruns == 0) return;
     if (threadIdx.x == 0) s_desk.ticket = atomicAdd(&job.header->ticket[MENDS], 1); /* on its way while the plan is */
@@ -167,7 +168,12 @@ static __device__ __forceinline__ void do_passes(const struct sort_job &job, uin
         } else if (OPENS && s_desk.run.kind == PASS_STRAYS) {
             if constexpr (OPENS) put_strays<KEY, VALUE_NBYTES>(job, s_desk.tile, s_desk.portion_tile, s_memory);
         } else if (MENDS && s_desk.run.kind == PASS_MENDS) {
-            if constexpr (MENDS) mend_tile<KEY, VALUE_NBYTES>(job, s_desk.tile, s_desk.run.shift, s_memory);
+            if constexpr (MENDS) {
+                __shared__ struct long_runs s_long;
+                mend_tile<KEY, VALUE_NBYTES>(job, s_desk.tile, s_desk.run.shift, s_memory, s_long);
+                if (s_long.seen)
+                    mend_long_runs<KEY, VALUE_NBYTES>(job, s_long, s_desk.tile.first, s_desk.run.shift, s_desk.at.states, s_memory, s_sums);
+            }
         } else {
             copy_tile<KEY, VALUE_NBYTES>(job, s_desk.tile);
         }
@@ -193,6 +199,14 @@ static __device__ __forceinline__ void fill_behind_passes(const struct sort_job 
     fill_values_between<SORT_THREADS, KEY>(job, nvalues, naside, (uint32_t *)s_memory);
 }
 
+/* The tile at hand, of a pass that is done again: hardly ever, so the registers it takes must not be taken from mending. */
+template <typename KEY, int VALUE_NBYTES>
+static __device__ __noinline__ void sort_tile_again(const struct sort_job &job, const struct pass_desk<KEY> &s_desk,
+                                                    unsigned char *s_memory, struct digit_sums &s_sums) {
+    sort_one_tile<KEY, VALUE_NBYTES, sort_rows(sizeof(KEY), VALUE_NBYTES)>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums,
+                                                                           key_order<KEY>(job));
+}
+
 /* Dynamic shared memory: a tile; before it, if keys with something may be sorted by the ranks of their values, a table of these. */
 template <typename KEY, int VALUE_NBYTES, bool MENDS>
 __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(const __grid_constant__ struct sort_job job) {
@@ -200,7 +214,8 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
     extern __shared__ __align__(16) unsigned char s_memory[];
     __shared__ struct digit_sums s_sums;
     __shared__ struct pass_desk<KEY> s_desk;
-    static_assert(sizeof s_sums + sizeof s_desk + sizeof(struct bit_gaps) <= SHARED_STATIC_NBYTES, "room beside the tile");
+    constexpr size_t OTHERS = MENDS ? sizeof(struct long_runs) : sizeof(struct bit_gaps);
+    static_assert(sizeof s_sums + sizeof s_desk + OTHERS <= SHARED_STATIC_NBYTES, "room beside the tile");
     wait_for_predecessor();
     if (!is_for_passes(job)) return;                                /* else the header has been filled */
     const uint32_t nruns = load_relaxed(&job.header->nruns[MENDS]); /* all asked for together */
@@ -214,7 +229,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
                 fill_values<SORT_THREADS, KEY>(job, nvalues);
             } else {
                 const struct value_order<KEY> order(job, s_memory);
-                do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, 0, s_desk, s_memory, [&] {
+                do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, 0, s_desk, s_memory, s_sums, [&] {
                     sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts,
                                                                       s_memory + ranked_values_nbytes(sizeof(KEY)), s_sums, order);
                 });
@@ -230,7 +245,7 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             for (uint32_t i = threadIdx.x; i < sizeof s_gaps / sizeof *words; i += SORT_THREADS) ((uint32_t *)&s_gaps)[i] = words[i];
             __syncthreads(); /* the plan */
         }
-        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, naside, s_desk, s_memory, [&] {
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, naside, s_desk, s_memory, s_sums, [&] {
             const closed_order<KEY> order(key_order<KEY>(job), s_gaps, closed, s_desk.run.live);
             if constexpr (sizeof(KEY) >= 4) {
                 const uint32_t pass = s_desk.run.pass;
@@ -244,8 +259,11 @@ __global__ void __launch_bounds__(SORT_THREADS, SORT_CTAS_PER_SM) sort_passes(co
             if (naside) fill_behind_passes<KEY>(job, nruns, nvalues, naside, s_memory);
         }
     } else {
-        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, 0, s_desk, s_memory, [&] {
-            sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, key_order<KEY>(job));
+        do_passes<KEY, VALUE_NBYTES, MENDS>(job, nruns, 0, s_desk, s_memory, s_sums, [&] {
+            if constexpr (MENDS)
+                sort_tile_again<KEY, VALUE_NBYTES>(job, s_desk, s_memory, s_sums);
+            else
+                sort_one_tile<KEY, VALUE_NBYTES, ROWS>(job, s_desk.tile, s_desk.at, s_desk.starts, s_memory, s_sums, key_order<KEY>(job));
         });
     }
 }

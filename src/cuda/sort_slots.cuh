@@ -175,6 +175,29 @@ static __device__ __forceinline__ uint32_t count_ties(const SOURCE (&images)[ROW
     return (uint32_t)__syncthreads_count(tied);
 }
 
+/* Is one that repeats in so many of the tile's warps, so not just in one place, that a slot most likely has no room for it? Then the
+ * attempt is given up, perhaps with the histogram behind it. looked: with the keys counted; s_image: a word. All threads call it. */
+template <int ROWS, typename SOURCE>
+static __device__ __forceinline__ bool fills_its_slot(const SOURCE (&images)[ROWS], const struct warp_items &items,
+                                                      const struct looked_keys &looked, const struct split_job &job, uint32_t *s_image) {
+    bool has = false;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const uint32_t image = (uint32_t)((uint64_t)images[row] >> 32);
+        if (items.has(row) && looked.meets_again(image)) *s_image = image; /* any of those */
+    }
+    __syncthreads(); /* the image */
+    const uint32_t image = *s_image;
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) has = has || (items.has(row) && (uint32_t)((uint64_t)images[row] >> 32) == image);
+    const bool of_warp = __any_sync(~0u, has);
+    const uint32_t nwarps = (uint32_t)__syncthreads_count(of_warp && threadIdx.x % 32 == 0);
+    const uint32_t mean = job.n >> job.slots.fine_bits, likely = (uint32_t)((uint64_t)nwarps * job.n / PAIR_SLOTS_TILE);
+    if (nwarps < PAIR_SLOTS_TILE_REPEATS || likely < 2 * (job.slots.items - mean)) return false;
+    if (threadIdx.x == 0) give_up_slots(job, mean + likely > job.slots.vain_alone ? SLOTS_IN_VAIN : SLOTS_FULL);
+    return true;
+}
+
 /* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
 
 /* All of a tile. False: the attempt has been given up. FULL: it has all the keys that a tile can have. looks: at the sample, too, while the
@@ -230,6 +253,7 @@ static __device__ __forceinline__ bool move_slots_tile(const struct slots_tile &
         const uint32_t nties = count_ties(images, items, looked);
         if (nties > slots.most_ties && threadIdx.x == 0) give_up_slots(job, nties > slots.vain_ties ? SLOTS_IN_VAIN : SLOTS_FULL);
         if (nties > slots.most_ties) return false;
+        if (nties >= PAIR_SLOTS_TILE_REPEATS && fills_its_slot(images, items, looked, job, s.sums)) return false;
     }
     __syncthreads(); /* all counts */
     if (is_single(STEP)) prefetch_slots_tile<KEY, SHAPE::PAIRS>(job, tile.first + slots.nmovers * SHAPE::ITEMS, SHAPE::ITEMS);

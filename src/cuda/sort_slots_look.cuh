@@ -71,6 +71,8 @@ struct looked_keys {
         for (uint32_t i = threadIdx.x; i < 1u << PLACE_BITS; i += blockDim.x) s_keys[i] = place_of(0) == i;
     }
     __device__ __forceinline__ bool meets_itself(uint32_t key) const { return atomicExch(&s_keys[place_of(key)], key) == key; }
+    /* The same once more for all keys, when the table has them already. */
+    __device__ __forceinline__ bool meets_again(uint32_t key) const { return atomicExch(&s_keys[place_of(key)], ~key) == ~key; }
     /* Returns how many have met themselves. */
     template <int N> __device__ __forceinline__ uint32_t add_neighbours(const uint32_t (&keys)[N]) const {
         uint32_t nequal = 0;

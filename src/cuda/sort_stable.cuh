@@ -21,6 +21,7 @@
 
 /* Where a tile's keys of a digit go: digit d, of ndigits that there are, belongs to buckets first + d * stride and following. */
 struct bucket_starts {
+    static constexpr bool ALONE = false;
     const uint32_t *start;
     uint32_t first, stride, ndigits;
 

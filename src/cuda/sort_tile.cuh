@@ -141,7 +141,7 @@ template <typename ORDER, typename PUT> static __device__ __forceinline__ void u
 }
 
 /* Sorts one tile (sort_one_tile() below). FULL: it has all the items that ROWS can have, which leaves nothing to be asked for each.
- * ORDER: a key_order, or what stands for it. */
+ * STARTS: with ALONE if no tiles are sorted beside it, so that nobody looks back. ORDER: a key_order, or what stands for it. */
 template <bool FULL, typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS, typename ORDER>
 static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &job, struct sort_tile<KEY> tile,
                                                          const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
@@ -166,7 +166,7 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
     uint32_t count = 0, *states = at.states + (uint64_t)at.tile * SORT_DIGITS;
     if (threadIdx.x < SORT_DIGITS) {
         count = sum_team_counts<TEAMS>(counters, threadIdx.x);
-        store_relaxed(states + threadIdx.x, (at.tile == 0 ? TILE_UPTO : TILE_OWN) | count);
+        if (!STARTS::ALONE) store_relaxed(states + threadIdx.x, (at.tile == 0 ? TILE_UPTO : TILE_OWN) | count);
     }
     const uint32_t digit_start = scan_threads(count, s.sums);
     if (threadIdx.x < SORT_DIGITS) store_team_starts<TEAMS>(counters, threadIdx.x, digit_start);
@@ -182,8 +182,8 @@ static __device__ __forceinline__ void sort_rows_of_tile(const struct sort_job &
     }
     if constexpr (VALUE_NBYTES > 0) scatter_words(s_words, ranks, tile, items, start);
     if (threadIdx.x < SORT_DIGITS) {
-        const uint32_t before = look_back(at.states, at.tile, threadIdx.x);
-        if (at.tile > 0) store_relaxed(states + threadIdx.x, TILE_UPTO | (before + count));
+        const uint32_t before = STARTS::ALONE ? 0 : look_back(at.states, at.tile, threadIdx.x);
+        if (!STARTS::ALONE && at.tile > 0) store_relaxed(states + threadIdx.x, TILE_UPTO | (before + count));
         s.base[threadIdx.x] = starts.of(threadIdx.x, before, count) - digit_start;
     }
     __syncthreads(); /* the tile is in order, and each digit has its place */

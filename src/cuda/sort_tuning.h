@@ -31,7 +31,9 @@ static constexpr __host__ __device__ int sort_fewer_rows(int key_nbytes, int wor
 /* Passes by low digits that need not be (sort_mend.cuh): keys alone, of which fewer go to slots by a sample; keys of a sample; keys of
  * which it tells enough; keys that may occur often for each that it has three times; over the number of keys, how many it is found to have
  * just twice if each is there MEND_MOST / 2 times; passes that are left, at least, and left out; keys of a run that agree in what is left,
- * at most. */
+ * at most, if each is compared with each. Where runs are longer (sort_mend_long.cuh), passes left out, at least; keys of the sample in
+ * these, at most, beside one in each; and in each; the part of all keys that a run may have, as one CTA sorts it; runs that can begin in a
+ * tile. */
 #define MEND_ALONE_MIN    (1u << 24)
 #define MEND_SAMPLE       4096
 #define MEND_SURE         (1u << 25)
@@ -40,6 +42,11 @@ static constexpr __host__ __device__ int sort_fewer_rows(int key_nbytes, int wor
 #define MEND_LEAST_PASSES 4
 #define MEND_LEAST_SAVED  2
 #define MEND_MOST         512
+#define MEND_LONG_SAVED   3
+#define MEND_ALL_ALIKE    64
+#define MEND_ALIKE        8
+#define MEND_LONG_PART    128
+#define MEND_LONG_RUNS    16
 
 /* Tile states are 32-bit words of which two bits are the state: a look-back never spans more keys than this. */
 #define SORT_PORTION_ITEMS (1u << 29)
@@ -210,8 +217,8 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define SLOTS_ROWS_ONLY_WIDE 16
 #define SLOTS_ROWS_WIDE      21
 /* Pairs in slots (sort_slots_pairs.cuh): as many as the number of a tile has bits for; of a tile; tiles; room for ties, which tiles share;
- * ties of a tile, and of a bucket, at most; keys of a sample that may repeat; and how many of one value, of these, may be more than fit a
- * bucket. */
+ * ties of a tile, and of a bucket, at most; keys of a sample that may repeat; how many of one value, of these, may be more than fit a
+ * bucket; and warps of a tile that must have a value, if there is to be no room for it. */
 #define PAIR_SLOTS_MAX            (1u << 25)
 #define PAIR_SLOTS_TILE           (SLOTS_THREADS * SLOTS_ROWS_ONLY_WIDE)
 #define PAIR_SLOTS_TILES          (PAIR_SLOTS_MAX / PAIR_SLOTS_TILE)
@@ -221,6 +228,7 @@ static constexpr __host__ __device__ uint32_t value_slots_single(size_t key_nbyt
 #define PAIR_SLOTS_BUCKET_TIES    1024u
 #define PAIR_SLOTS_SAMPLE_REPEATS 3
 #define PAIR_SLOTS_FREQUENT       4u
+#define PAIR_SLOTS_TILE_REPEATS   8u
 #define PAIR_SLOTS_DRAWN          12u /* if values are drawn more often, bins of the stable split are too deep for a warp */
 /* Keys that are looked at, to see whether they are uniform; and for each bucket, at most. */
 #define SLOTS_LOOKED            (1u << 17)

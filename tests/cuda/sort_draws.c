@@ -43,6 +43,12 @@ static bool is_drawn(uint64_t i, uint64_t n, uint32_t nparts) {
     return false;
 }
 
+/* Or as it does in sort_mend.cuh? */
+static bool is_drawn_to_mend(uint64_t i, uint64_t n, uint32_t nparts) {
+    const uint64_t part = n / nparts, k = i / part;
+    return k < nparts && i - k * part == (uint64_t)mixed((uint32_t)k + sample_seed) * part >> 32;
+}
+
 /* In [0, 1). */
 static double draw_proportion(void) { return (double)(rng_next(&rng) >> 11) * 0x1p-53; }
 
@@ -211,7 +217,15 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     case NESTS:
     case CROWD:
         if (i % (distribution == NESTS ? 1000 : 5000)) return make_key(HOT, nbits, i, n);
-        return (make_key(HOT, nbits, i, n) & 0xfffff) | (spread_number(distribution == NESTS ? i / 100000 : 0, nbits) & ~UINT64_C(0xfffff));
+        return (x & 0xfffff) | (spread_number(distribution == NESTS ? i / 100000 : 0, nbits) & ~UINT64_C(0xfffff));
+    case HERD:
+        return i % 1000 ? make_key(HOT, nbits, i, n) : (x & 0xffff) | (spread_number(0, nbits) & ~UINT64_C(0xffff));
+    case PACKS:
+        if (i % 100 || i > 40 * 1025 * 100) return make_key(HOT, nbits, i, n);
+        return (x & 0xffff) | ((spread_number(0, nbits) & ~UINT64_C(0xffff)) + ((i / 102500 * 2 + (i / 100 % 1025 >= 512)) << 32));
+    case SWARM:
+        if (i % 50 || is_drawn_to_mend(i, n, 4096)) return make_key(HOT, nbits, i, n);
+        return (i < n / 2 ? i / 50 : (x & 0x7ffff) | 0x80000) | (spread_number(0, nbits) & ~UINT64_C(0xfffff));
     default:
         return distribution >= PROPORTION ? float_key(distribution, nbits, i, n) & all : masked_key(distribution, x, nbits);
     }
