@@ -39,10 +39,10 @@ static const struct {
     /* Histogram, partition, buckets; stable ones; digits, and what is out of order behind them. */
     {KEYS, UPSWEEP_U32, 2200000, HUMP},
     {PAIRS, UPSWEEP_U32, 2200000, RANDOM},
-    {PAIRS, UPSWEEP_U64, 2200000, HOT},
-    {PAIRS, UPSWEEP_U64, 2200000, NESTS},
-    {PAIRS, UPSWEEP_U64, 2200000, PACKS},
-    {PAIRS, UPSWEEP_U64, 2200000, SWARM},
+    {PAIRS, UPSWEEP_U64, 1200000, HOT},
+    {PAIRS, UPSWEEP_U64, 1200000, NESTS},
+    {PAIRS, UPSWEEP_U64, 1200000, PACKS},
+    {PAIRS, UPSWEEP_U64, 1200000, SWARM},
     /* Slots: by bits, with indices and values, by a sample, by value, by cells. */
     {KEYS, UPSWEEP_U32, (28 << 20) / 4, RANDOM},
     {KEYS, UPSWEEP_U64, (28 << 20) / 8, SKEWED},
