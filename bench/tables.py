@@ -142,7 +142,8 @@ def kinds(rows, *calls, names=None, sizes=KIND_SIZES[1:]):
 
 def kinds_named(rows):
     """Those that are most often asked about, from small to large."""
-    return kinds(rows, *CALL_NAMES, names=("sorted", "reversed", "equal", "few", "zipf", "million", "top-byte", "sentinel", "knots", "row"),
+    return kinds(rows, *CALL_NAMES, names=("sorted", "reversed", "equal", "few", "zipf", "million", "top-byte", "sentinel", "knots", "row",
+                                             "row-mixed"),
                  sizes=[1 << k for k in (12, 16, 20, 24, 28)])
 
 
