@@ -47,6 +47,9 @@ static void test_without_waiting(void) {
         test_every_distribution(UPSWEEP_F32, 70001, true);
         test_every_distribution(UPSWEEP_I8, 70001, true);
         test_every_distribution(UPSWEEP_U16, 70001, true);
+        for (uint64_t i = 0; i < 20; i++) /* runs to be mended that are too long, though no longer than a tile */
+            test_case((struct sort_case){.form = PAIRS, .type = UPSWEEP_U64, .n = 99000 + i * 100, .key_nbytes = 8, .value_nbytes = 4},
+                      LAGGARD);
         for (int i = 0; i < (quick() ? 100 : 1000); i++) test_random_case(1 << 16);
         for (int i = 0; i < (quick() ? 5 : 20); i++) test_random_case(1 << 22);
         upsweep_close(cuda);
