@@ -80,7 +80,7 @@ expect "each kind of keys with each type that has it" 0 python3 -c '
 import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])][1:]
 points = {(row["primitive"], row["type"], row["distribution"], row["n"]) for row in rows}
-assert len(points) == len(rows) == 2 * (6 * 18 + 4 * 19 + 2 * 20 + 12), (len(points), len(rows))
+assert len(points) == len(rows) == 2 * (6 * 18 + 4 * 20 + 2 * 20 + 12), (len(points), len(rows))
 ' "$work/kinds.jsonl"
 expect "an end in time" 0 "$bench" --max-seconds 0.2 --backend cpu --json "$work/short.jsonl"
 cp "$work/out" "$work/table"

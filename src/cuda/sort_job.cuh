@@ -113,7 +113,7 @@ struct sort_job {
     uint32_t most_strays;         /* keys that may have other bits all the same */
     uint32_t histogram_copies;    /* of each counter, in the histogram kernel: a power of two, at most 32 */
     struct sort_header *header;
-    uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each */
+    uint32_t *states[2]; /* [state_rows][SORT_DIGITS] each, of tiles; while keys are mended, claims (sort_mend_long.cuh) */
     uint32_t state_rows; /* tiles of the largest portion */
     uint32_t ntiles;
     uint32_t portion_tiles; /* tiles of every portion but the last */

@@ -1,14 +1,14 @@
 /* sort_mend.cuh: 64-bit keys are sorted by their highest digits only, if these nearly tell all keys apart; then what is out of order is
  * mended where it lies.
  *
- *     a sample             no two keys that differ agree in the digits that are kept: so the passes of the others are left out
+ *     a sample             hardly any keys that differ agree in the digits that are kept: so the passes of the others are left out
  *     passes               by the digits kept, stable as ever
  *     mending              keys that agree in these lie side by side, in a *run*: where one is out of order, its keys find their places by
  *                          comparing each with each
  *
  * A tile's CTA mends the runs that begin in it. All it decides by are the keys as they were when it read them: nobody else moves keys of
  * its runs, and whoever moves other keys leaves the bits that tell runs apart as they were. Long runs take more than that
- * (sort_mend_long.cuh), so few keys of the sample may be of such. If a run is too long even for that, all passes are done after all, from
+ * (sort_mend_long.cuh), so few runs of the sample may be such. If a run is too long even for that, all passes are done after all, from
  * where the keys are by then: equal keys are still in their order.
  * Cost: the keys read once, instead of read and written for each digit left out. */
 #ifndef UPSWEEP_CUDA_SORT_MEND_CUH
@@ -87,24 +87,27 @@ static __device__ __forceinline__ uint32_t without_lowest(uint32_t passes, int n
     return passes;
 }
 
-/* Which keys of the sample agree with one that differs in the bits below `low` only: are they few, and few with the same one? So there may
- * be long runs, but not of too many keys, nor too long. s_keys as above. */
+/* Some keys of the sample agree with one that differs in the bits below `low` only. Are these of so few runs that not all keys can be in
+ * runs that long, and few of each, so that none is too long? s_keys as above. */
 template <typename KEY, uint32_t EACH>
-static __device__ __forceinline__ bool few_are_alike(const KEY (&images)[EACH], const bool (&alike)[EACH], uint32_t low, KEY *s_keys) {
+static __device__ __forceinline__ bool are_few_runs(const KEY (&images)[EACH], const bool (&alike)[EACH], uint32_t low, KEY *s_keys) {
     unsigned long long *places = (unsigned long long *)s_keys;
-    int nalike = 0;
+    int nruns = 0;
     bool many = false;
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) s_keys[k * SORT_HISTOGRAM_THREADS + threadIdx.x] = 0;
+    __syncthreads(); /* zeroes before counts */
 #pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) nalike += __syncthreads_count(alike[k]); /* also: zeroes before counts */
-#pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) many = many || (alike[k] && atomicAdd(&places[mend_slot(images[k] >> low)], 1) >= MEND_ALIKE);
-    return !__syncthreads_or(many) && nalike <= MEND_ALL_ALIKE;
+    for (uint32_t k = 0; k < EACH; k++) {
+        const uint64_t before = alike[k] ? atomicAdd(&places[mend_slot(images[k] >> low)], 1) : MEND_SAMPLE;
+        many = many || (before >= MEND_ALIKE && before < MEND_SAMPLE);
+        nruns += __syncthreads_count(before == 0);
+    }
+    return !__syncthreads_or(many) && nruns <= MEND_ALIKE_RUNS;
 }
 
 /* live: a bit for each pass in which keys differ. Returns those that are worth while: the highest, as few as tell all keys of the sample
- * apart; or, if none do, nearly all; or all passes. s_keys [MEND_SAMPLE]. All threads of the CTA that is done last call it. */
+ * apart; else as few as tell nearly all apart; else all passes. s_keys [MEND_SAMPLE]. All threads of the CTA that is done last call it. */
 template <typename KEY>
 static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_job &job, uint32_t live, KEY *s_keys) {
     constexpr uint32_t EACH = MEND_SAMPLE / SORT_HISTOGRAM_THREADS;
@@ -138,7 +141,7 @@ static __device__ __forceinline__ uint32_t passes_that_tell(const struct sort_jo
             any = any || alike[k];
         }
         if (!__syncthreads_or(any)) return kept;
-        if (nearly == live && left_out >= MEND_LONG_SAVED && few_are_alike(images, alike, low, s_keys)) nearly = kept;
+        if (nearly == live && left_out >= MEND_LONG_SAVED && are_few_runs(images, alike, low, s_keys)) nearly = kept;
     }
     return nearly;
 }
@@ -260,7 +263,7 @@ static __device__ __forceinline__ void mend_tile(const struct sort_job &job, con
         if (first >= count) continue;  /* the CTA of the next tile sees it, too */
         if (last - first >= MEND_MOST) /* as in any run of which not all is seen here */
             s_long.see(first);
-        else if (!(first == 0 && goes_on)) /* else that of the tile before has seen all of it, and mends it */
+        else if (!(first == 0 && goes_on)) /* else that of the tile before sees all that is out of order in it */
             s.mark(first, last);
     }
     __syncthreads(); /* all marks, and all that is seen */

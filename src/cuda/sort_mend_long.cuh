@@ -14,8 +14,8 @@
 #include "sort_gaps.cuh"
 #include "sort_tile.cuh"
 
-/* The long runs that are out of order in a tile, by where they begin there: each has more than MEND_MOST keys, so there is one at most for
- * each so many places. */
+/* The long runs that are out of order in a tile, by where they begin there: each has more than MEND_MOST keys from there on, so there is
+ * one at most for each so many places. */
 struct long_runs {
     uint32_t seen; /* a bit for each */
     uint32_t first[MEND_LONG_RUNS];

@@ -184,7 +184,7 @@ static __device__ __forceinline__ bool fills_its_slot(const SOURCE (&images)[ROW
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
         const uint32_t image = (uint32_t)((uint64_t)images[row] >> 32);
-        if (items.has(row) && looked.meets_again(image)) atomicExch(s_image, image); /* any of those */
+        if (items.has(row) && looked.meets_again(image)) atomicExch(s_image, image); /* any of those; or it is a sampled one */
     }
     __syncthreads(); /* the image */
     const uint32_t image = *s_image;

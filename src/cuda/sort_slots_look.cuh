@@ -3,7 +3,7 @@
  *     a sample of 1,024      by all CTAs that start first, while their own keys are on their way: is some bucket too big anyway?
  *     some 100,000 keys      by a CTA of their own, while the others are at work: do more share a bucket than chance has it?
  *     the same number        by another one, if keys have an index: are there equal ones?
- *     a whole tile           by each CTA that starts first, of pairs, and the sample as well: the same
+ *     a whole tile           by each CTA that starts first, of pairs, and the sample as well: the same; is one value in all of it?
  *     all that is moved      by a CTA that watches the slots of the only partition become full: is one ahead of all others?
  *
  * None need see everything: what they miss shows when a slot is full. What they find, the other CTAs hear before they write their first

@@ -31,9 +31,9 @@ static constexpr __host__ __device__ int sort_fewer_rows(int key_nbytes, int wor
 /* Passes by low digits that need not be (sort_mend.cuh): keys alone, of which fewer go to slots by a sample; keys of a sample; keys of
  * which it tells enough; keys that may occur often for each that it has three times; over the number of keys, how many it is found to have
  * just twice if each is there MEND_MOST / 2 times; passes that are left, at least, and left out; keys of a run that agree in what is left,
- * at most, if each is compared with each. Where runs are longer (sort_mend_long.cuh), passes left out, at least; keys of the sample in
- * these, at most, beside one in each; and in each; the part of all keys that a run may have, as one CTA sorts it; runs that can begin in a
- * tile. */
+ * at most, if each is compared with each. Where runs are longer (sort_mend_long.cuh): passes left out, at least; runs of which the sample
+ * has two keys or more, at most, so that keys which all are in groups must be in such of n / 2^21 or fewer; keys in each, beside one; the
+ * part of all keys that a run may have, as one CTA sorts it; runs that can begin in a tile. */
 #define MEND_ALONE_MIN    (1u << 24)
 #define MEND_SAMPLE       4096
 #define MEND_SURE         (1u << 25)
@@ -43,7 +43,7 @@ static constexpr __host__ __device__ int sort_fewer_rows(int key_nbytes, int wor
 #define MEND_LEAST_SAVED  2
 #define MEND_MOST         512
 #define MEND_LONG_SAVED   3
-#define MEND_ALL_ALIKE    64
+#define MEND_ALIKE_RUNS   4
 #define MEND_ALIKE        8
 #define MEND_LONG_PART    128
 #define MEND_LONG_RUNS    16

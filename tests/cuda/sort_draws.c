@@ -221,13 +221,15 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     case HERD:
         return i % 1000 ? make_key(HOT, nbits, i, n) : (x & 0xffff) | (spread_number(0, nbits) & ~UINT64_C(0xffff));
     case PACKS:
-        if (i % 100 || i > 40 * 1025 * 100) return make_key(HOT, nbits, i, n);
+        if (i % 100 || i >= 2 * 1025 * 100) return make_key(HOT, nbits, i, n);
         return (x & 0xffff) | ((spread_number(0, nbits) & ~UINT64_C(0xffff)) + ((i / 102500 * 2 + (i / 100 % 1025 >= 512)) << 32));
     case SWARM:
         if (i % 50 || is_drawn_to_mend(i, n, 4096)) return make_key(HOT, nbits, i, n);
         return (i < n / 2 ? i / 50 : (x & 0x7ffff) | 0x80000) | (spread_number(0, nbits) & ~UINT64_C(0xfffff));
     case LAGGARD:
         return i == n - 1 ? some >> 16 : i % 100 ? x >> 16 : (some >> 16) + 1;
+    case STRAGGLER:
+        return i == n - 1 ? some : i % 300 ? make_key(HOT, nbits, i, n) : some + 1;
     default:
         return distribution >= PROPORTION ? float_key(distribution, nbits, i, n) & all : masked_key(distribution, x, nbits);
     }

@@ -74,12 +74,13 @@ enum distribution {
     FLOAT_CLOT,
     BURIED, /* one value, but for those that a sample of one launch is drawn from, and their neighbours: no split is for them */
     /* Of 64 bits. */
-    NESTS,  /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */
-    CROWD,  /* or one in 5,000 of the only one; */
-    HERD,   /* or that differ in their lowest 16 bits, one in 1,000, */
-    PACKS,  /* or, of each 100 keys one, of packs of 512 and 513, 80 at most, */
-    SWARM,  /* or one in 50, but none that a sample of 4,096 has; and the first half of them are in order, and below the others */
-    LAGGARD /* in the lower 48 bits; one in 100 is one value, and the last key the one below that */
+    NESTS,    /* as HOT, but one in 1,000 is of a nest of a hundred that differ in their lowest 20 bits only, */
+    CROWD,    /* or one in 5,000 of the only one; */
+    HERD,     /* or that differ in their lowest 16 bits, one in 1,000, */
+    PACKS,    /* or, of each 100 keys one, of packs of 512 and 513, four at most, */
+    SWARM,    /* or one in 50, but none that a sample of 4,096 has; and the first half of them are in order, and below the others */
+    LAGGARD,  /* in the lower 48 bits; one in 100 is one value, and the last key the one below that; */
+    STRAGGLER /* or as HOT, and one in 300 */
 };
 
 /* Key i of n, as bits. */

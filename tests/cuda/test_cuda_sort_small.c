@@ -41,6 +41,7 @@ static const struct {
     {PAIRS, UPSWEEP_U32, 2200000, RANDOM},
     {PAIRS, UPSWEEP_U64, 1200000, HOT},
     {PAIRS, UPSWEEP_U64, 1200000, NESTS},
+    {PAIRS, UPSWEEP_U64, 1200000, HERD},
     {PAIRS, UPSWEEP_U64, 1200000, PACKS},
     {PAIRS, UPSWEEP_U64, 1200000, SWARM},
     /* Slots: by bits, with indices and values, by a sample, by value, by cells. */
