@@ -9,7 +9,7 @@
  *
  *     1. onesweep         from the lowest digit up, for any keys: sort_histogram.cuh, then sort_pass.cuh; without bits that all keys
  *                         share, sort_gaps.cuh, or nearly all, sort_strays.cuh; 64-bit keys mostly by their highest digits only,
- *                         sort_mend.cuh; of keys alone the first pass is not stable, sort_unordered.cuh
+ *                         sort_mend.cuh, sort_mend_long.cuh; of keys alone the first pass is not stable, sort_unordered.cuh
  *        sort_rounds.cuh  the same in one launch, of as many keys as fit the multiprocessors
  *     2. splits           from the highest bits down: buckets first, then each by itself (sort_window.cuh)
  *        sort_split.cuh   of keys alone, and for an argsort of 32-bit keys: sort_partition.cuh, sort_bucket.cuh, sort_repeats.cuh,

@@ -43,10 +43,10 @@ static bool is_drawn(uint64_t i, uint64_t n, uint32_t nparts) {
     return false;
 }
 
-/* Or as it does in sort_mend.cuh? */
-static bool is_drawn_to_mend(uint64_t i, uint64_t n, uint32_t nparts) {
-    const uint64_t part = n / nparts, k = i / part;
-    return k < nparts && i - k * part == (uint64_t)mixed((uint32_t)k + sample_seed) * part >> 32;
+/* Or from each of 4,096, as it does in sort_mend.cuh? */
+static bool is_drawn_to_mend(uint64_t i, uint64_t n) {
+    const uint64_t part = n / 4096, k = i / part;
+    return k < 4096 && i - k * part == (uint64_t)mixed((uint32_t)k + sample_seed) * part >> 32;
 }
 
 /* In [0, 1). */
@@ -224,7 +224,7 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
         if (i % 100 || i >= 2 * 1025 * 100) return make_key(HOT, nbits, i, n);
         return (x & 0xffff) | ((spread_number(0, nbits) & ~UINT64_C(0xffff)) + ((i / 102500 * 2 + (i / 100 % 1025 >= 512)) << 32));
     case SWARM:
-        if (i % 50 || is_drawn_to_mend(i, n, 4096)) return make_key(HOT, nbits, i, n);
+        if (i % 50 || is_drawn_to_mend(i, n)) return make_key(HOT, nbits, i, n);
         return (i < n / 2 ? i / 50 : (x & 0x7ffff) | 0x80000) | (spread_number(0, nbits) & ~UINT64_C(0xfffff));
     case LAGGARD:
         return i == n - 1 ? some >> 16 : i % 100 ? x >> 16 : (some >> 16) + 1;
