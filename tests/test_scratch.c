@@ -36,6 +36,7 @@ static const struct scratch_case scratch_cases[] = {
     {"low-memory sort i32", UPSWEEP_PRIM_SORT_LOW_MEMORY, 4, 0},
     {"low-memory sort f64", UPSWEEP_PRIM_SORT_LOW_MEMORY, 8, 0},
     {"low-memory sort u16", UPSWEEP_PRIM_SORT_LOW_MEMORY, 2, 0},
+    {"pairs i32, 4", UPSWEEP_PRIM_SORT, 4, 4},
     {"pairs i32, 8", UPSWEEP_PRIM_SORT, 4, 8},
     {"pairs i32, 100", UPSWEEP_PRIM_SORT, 4, 100},
     {"argsort i32 u32", UPSWEEP_PRIM_ARGSORT, 4, 4},

@@ -38,15 +38,20 @@ static uint64_t rounds_of_tiles(const struct cuda_queue *queue, uint64_t n, uint
     return (n + round - 1) / round;
 }
 
-/* Rows of the tiles of stable partitions: of two full rounds, if that takes no more than a quarter off the tiles, or makes them those
- * smaller ones that have code of their own; nearly as many rows as these have are as many. A pass waits for the one before it, so that few
- * have anything to do while some are in a last round; but smaller tiles make shorter runs. */
+/* Rows of the tiles of stable partitions: of two full rounds, if that takes no more than a quarter off the tiles, or leaves them at least
+ * those smaller ones that have code of their own; seven eighths of the rows that these have are as many, and of the smallest three
+ * quarters. A pass waits for the one before it, so that few have anything to do while some are in a last round; but smaller tiles make
+ * shorter runs. */
 static uint32_t rows_of_tiles(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, uint32_t word) {
-    const uint32_t most = max_rows(queue, key_nbytes, word), fewer = (uint32_t)sort_fewer_rows((int)key_nbytes, (int)word);
+    const uint32_t most = max_rows(queue, key_nbytes, word);
+    const uint32_t fewer = (uint32_t)sort_fewer_rows((int)key_nbytes, (int)word),
+                   fewest = (uint32_t)sort_fewest_rows((int)key_nbytes, (int)word);
     const uint64_t rounds = rounds_of_tiles(queue, n, most);
     uint32_t rows = rows_for(queue, (n + rounds - 1) / rounds, most);
+    if (fewest <= most && rows < fewest && 4 * rows >= 3 * fewest) rows = fewest;
     if (fewer <= most && rows < fewer && 8 * rows >= 7 * fewer) rows = fewer;
-    const bool full = rounds == 1 || (rounds == SORT_FULL_ROUNDS && (4 * rows >= 3 * most || rows == fewer));
+    const uint32_t least = fewest ? fewest : fewer ? fewer : most;
+    const bool full = rounds == 1 || (rounds == SORT_FULL_ROUNDS && (4 * rows >= 3 * most || rows >= least));
     return full ? rows : most;
 }
 
@@ -146,7 +151,7 @@ static uint64_t portion_items(uint64_t n, size_t key_nbytes) {
 static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64_t n, size_t key_nbytes, size_t value_nbytes,
                                           bool argsort) {
     const uint64_t pairs = min_u64(n, PAIR_SLOTS_MAX), pair_nbytes = key_nbytes + value_nbytes;
-    const bool pairs_in_slots = !argsort && key_nbytes == 4 && value_nbytes == 4 && pairs * pair_nbytes >= SLOTS_MIN_NBYTES;
+    const bool pairs_in_slots = !argsort && key_nbytes == 4 && value_nbytes == 4 && pairs * pair_nbytes >= SLOTS_MIN_NBYTES_PAIRS;
     const bool alone = !argsort && value_nbytes == 0, gathered = !argsort && value_nbytes > MOVED_VALUE_MAX;
     struct sort_scratch s = layout_headers(n, key_nbytes, alone, pairs_in_slots);
     const uint32_t word = word_nbytes(n, value_nbytes), widest = value_nbytes == 16 ? 16 : word; /* that a partition moves */
@@ -164,7 +169,8 @@ static struct sort_scratch layout_scratch(const struct cuda_queue *queue, uint64
     for (unsigned i = 0; i < 2; i++) s.keys[i] = take(&s.total, i < key_buffers ? n : 0, key_nbytes);
     const bool indexed = argsort && key_nbytes == 4;
     const uint64_t in_slots = min_u64(n, SPLIT_MAX), item_nbytes = indexed ? 2 * key_nbytes : key_nbytes;
-    if ((indexed || (alone && key_nbytes >= 4)) && in_slots * item_nbytes >= SLOTS_MIN_NBYTES) {
+    const uint64_t least = indexed ? SLOTS_MIN_NBYTES : slots_min_alone(key_nbytes);
+    if ((indexed || (alone && key_nbytes >= 4)) && in_slots * item_nbytes >= least) {
         uint64_t slots_total = s.states[0];
         s.slots =
             take(&slots_total, indexed ? in_slots + in_slots / SLOTS_MORE_PART : room_of_slots(in_slots, key_nbytes, false), item_nbytes);

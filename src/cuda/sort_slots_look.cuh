@@ -1,7 +1,7 @@
 /* sort_slots_look.cuh: will keys fit slots of one size (sort_slots.cuh)? Only a look at some of them tells before it is too late:
  *
  *     a sample of 1,024      by all CTAs that start first, while their own keys are on their way: is some bucket too big anyway?
- *     some 100,000 keys      by a CTA of their own, while the others are at work: do more share a bucket than chance has it?
+ *     thousands of keys      by a CTA of their own, while the others are at work: do more share a bucket than chance has it?
  *     the same number        by another one, if keys have an index: are there equal ones?
  *     a whole tile           by each CTA that starts first, of pairs, and the sample as well: the same; is one value in all of it?
  *     all that is moved      by a CTA that watches the slots of the only partition become full: is one ahead of all others?
@@ -156,12 +156,21 @@ static __device__ __forceinline__ bool sample_says_in_vain(const struct split_jo
     return skewed;
 }
 
+/* Loads of a thread that are under way together, of 16 bytes. */
+#define LOOKED_TOGETHER 8
+
+/* Keys to be looked at, of so many: a power of two, but no fewer than all threads ask for at once, or some would be looked at twice. So of
+ * 32 bits there must be 2^8 slots, of 64 2^7, or uniform keys would not fit counters of eight bits. */
+template <typename KEY> static __device__ __forceinline__ uint32_t looked_keys_of(uint32_t nkeys) {
+    return max(min(nkeys, (uint32_t)SLOTS_LOOKED), 16 / (uint32_t)sizeof(KEY) * LOOKED_TOGETHER * blockDim.x);
+}
+
 /* Looks at many keys, until there are more pairs among them than `limit`: true for those warps that see it first. 16 bytes of neighbours at
- * a time. nkeys: a power of two, so many at least that each thread has loads enough to be under way together. All threads call it. */
+ * a time. nkeys: as looked_keys_of() has it. All threads call it. */
 template <typename KEY, typename COUNTS>
 static __device__ __forceinline__ bool look_at_keys(const struct split_job &job, uint32_t nkeys, const COUNTS &counts, uint32_t limit,
                                                     uint32_t *s_npairs) {
-    constexpr uint32_t N = 16 / sizeof(KEY), TOGETHER = 8;
+    constexpr uint32_t N = 16 / sizeof(KEY), TOGETHER = LOOKED_TOGETHER;
     counts.clear();
     if (threadIdx.x == 0) *s_npairs = 0;
     __syncthreads(); /* zeroes before counts */
@@ -199,7 +208,7 @@ template <typename KEY>
 static __device__ __forceinline__ void look_for_skew(const struct split_job &job, uint32_t *s_counts, uint32_t *s_npairs) {
     uint32_t most = 0;
     const struct looked_counts<KEY> counts(job, s_counts, most);
-    const uint32_t nkeys = min((uint32_t)SLOTS_LOOKED, (uint32_t)SLOTS_LOOKED_PER_BUCKET << counts.number_bits);
+    const uint32_t nkeys = looked_keys_of<KEY>((uint32_t)SLOTS_LOOKED_PER_BUCKET << counts.number_bits);
     const float mean = (float)nkeys / (float)(1u << counts.number_bits), chance = (float)nkeys * mean / 2;
     const bool uneven = look_at_keys<KEY>(job, nkeys, counts, (uint32_t)(chance + 4 * sqrtf(chance)), s_npairs);
     if (uneven) give_up_slots(job, SLOTS_FULL);
@@ -257,7 +266,8 @@ template <uint32_t MOST_SLOTS> static __device__ __forceinline__ void watch_slot
 template <typename KEY>
 static __device__ __forceinline__ void look_for_repeats(const struct split_job &job, uint32_t *s_keys, uint32_t *s_npairs) {
     const bool only = job.slots.coarse_bits == 0; /* then it must be found out sooner */
-    const uint32_t nkeys = !only ? SLOTS_LOOKED : job.n > SLOTS_LOOKED_MANY ? SLOTS_LOOKED / 2 : SLOTS_LOOKED / 4, part = only ? 5 : 8;
+    const uint32_t nkeys = looked_keys_of<KEY>(!only ? SLOTS_LOOKED : job.n > SLOTS_LOOKED_MANY ? SLOTS_LOOKED / 2 : SLOTS_LOOKED / 4);
+    const uint32_t part = only ? 5 : 8;
     const uint32_t limit = max((uint32_t)((uint64_t)nkeys * nkeys / job.n / part), 8u);
     if (look_at_keys<KEY>(job, nkeys, looked_keys{s_keys}, limit, s_npairs)) give_up_slots(job, SLOTS_IN_VAIN);
 }

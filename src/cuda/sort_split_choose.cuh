@@ -223,7 +223,8 @@ static void set_vain(struct slots_plan *slots, uint64_t n, const struct split_jo
  * input. */
 template <typename KEY, typename ITEM> static bool choose_slots(struct split_job *job, const struct sort_args *args) {
     typedef split_shapes<ITEM> SHAPES;
-    if (args->n * sizeof(ITEM) < SLOTS_MIN_NBYTES || args->n >= SPLIT_MAX) return false;
+    const uint64_t least = sizeof(ITEM) > sizeof(KEY) ? SLOTS_MIN_NBYTES : slots_min_alone(sizeof(KEY));
+    if (args->n * sizeof(ITEM) < least || args->n >= SPLIT_MAX) return false;
     const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint32_t most[] = {SPLIT_SINGLE_BITS, slots_single_bits(sizeof(KEY)), SPLIT_MAX_BITS};
     const uint64_t tenth = args->n + args->n / SLOTS_MORE_PART;
@@ -320,7 +321,7 @@ static bool choose_pair_slots(struct split_job *slots, const struct sort_args *a
     typedef split_shapes<uint64_t> SHAPES;
     if (args->keys_in == args->keys_out || args->values_in == args->values_out || args->type == UPSWEEP_F32) return false;
     if (args->value_nbytes != 4 || job->by_place || ((uintptr_t)args->keys_out ^ (uintptr_t)args->values_out) % 16 != 0) return false;
-    if (args->n > PAIR_SLOTS_MAX || args->n * 8 < SLOTS_MIN_NBYTES) return false;
+    if (args->n > PAIR_SLOTS_MAX || args->n * sizeof(uint64_t) < SLOTS_MIN_NBYTES_PAIRS) return false;
     const uint32_t limits[] = {SHAPES::MIDDLE::ITEMS, SHAPES::BIG::ITEMS};
     const uint64_t room = room_of_slots(args->n, sizeof(uint64_t), true);
     for (int shape = 0; shape < 2; shape++) {

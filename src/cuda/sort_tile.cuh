@@ -216,12 +216,16 @@ template <typename KEY, int VALUE_NBYTES, int ROWS, typename STARTS, typename OR
 static __device__ __forceinline__ void sort_one_tile(const struct sort_job &job, const struct sort_tile<KEY> &tile,
                                                      const struct tile_place &at, const STARTS &starts, unsigned char *s_memory,
                                                      struct digit_sums &s, const ORDER &order) {
-    constexpr int FEWER = sort_fewer_rows(sizeof(KEY), VALUE_NBYTES);
+    constexpr int FEWER = sort_fewer_rows(sizeof(KEY), VALUE_NBYTES), FEWEST = sort_fewest_rows(sizeof(KEY), VALUE_NBYTES);
     if (tile.count == ROWS * SORT_THREADS)
         return sort_rows_of_tile<true, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
     if constexpr (FEWER > 0) {
         if (tile.count == FEWER * SORT_THREADS)
             return sort_rows_of_tile<true, KEY, VALUE_NBYTES, FEWER>(job, tile, at, starts, s_memory, s, order);
+    }
+    if constexpr (FEWEST > 0) {
+        if (tile.count == FEWEST * SORT_THREADS)
+            return sort_rows_of_tile<true, KEY, VALUE_NBYTES, FEWEST>(job, tile, at, starts, s_memory, s, order);
     }
     sort_rows_of_tile<false, KEY, VALUE_NBYTES, ROWS>(job, tile, at, starts, s_memory, s, order);
 }

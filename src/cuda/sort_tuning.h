@@ -20,10 +20,14 @@ static constexpr __host__ __device__ int sort_rows(int key_nbytes, int word_nbyt
     return word_nbytes == 0 ? 24 : word_nbytes == 4 ? 20 : 16;
 }
 /* Rows of a smaller tile that has code of its own, as the largest has, in which no row is asked whether it is there; 0: there is none. With
- * a word, 2^21 and 2^22 keys of 32 bits are one and two full rounds of these, and 2^21 of 64 two. */
+ * a word, 2^21 and 2^22 keys of 32 bits are one and two full rounds of these, and 2^21 of 64 two. Of the smallest such tile: 1.6 and 3.2
+ * million of 32 bits; 3 million pairs take 154 us so, and 165 in one round of the largest and a tenth of another. */
 static constexpr __host__ __device__ int sort_fewer_rows(int key_nbytes, int word_nbytes) {
     if (key_nbytes == 4) return word_nbytes == 4 ? 16 : 0;
     return key_nbytes == 8 && (word_nbytes == 4 || word_nbytes == 8) ? 8 : 0;
+}
+static constexpr __host__ __device__ int sort_fewest_rows(int key_nbytes, int word_nbytes) {
+    return key_nbytes == 4 && word_nbytes == 4 ? 12 : 0;
 }
 #define SORT_MIN_ROWS    2
 #define SORT_FULL_ROUNDS 2 /* of tiles, at most: 2^22 pairs of 32 bits take 175 us so, 195 in one and a half rounds */
@@ -123,8 +127,8 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
     return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
 }
 
-/* Skewed keys are divided by a sample (sort_fused_sample.cuh) in launches with so many rows at most; in those with more, of keys alone, by
- * a larger one (sort_fused_splitters.cuh): so many levels of a tree of splitters, and as many buckets, at most. */
+/* Skewed keys are divided by a sample (sort_fused_sample.cuh) in launches with so many rows at most; in those with more, by a larger
+ * one (sort_fused_splitters.cuh): so many levels of a tree of splitters, and as many buckets, at most. */
 #define SAMPLED_MAX_ROWS 8
 /* Of 64 bits: a key of the sample is near the one before it if that is so many times closer than some on both sides are, so far off. If of
  * N drawn keys so many times N * N / n are, rounds are quicker: then a range has some 50 keys of all n. */
@@ -197,8 +201,13 @@ static constexpr uint64_t stable_min(size_t key_nbytes) { return key_nbytes == 8
 #define RUN_ROWS_WIDE 4
 
 /* Keys that are moved to slots without being counted first (sort_slots.cuh), from so many bytes of them on, in room for a tenth more at
- * most; the threads of a CTA where there is only one partition, and its bits; keys a thread. */
-#define SLOTS_MIN_NBYTES (28u << 20)
+ * most; the threads of a CTA where there is only one partition, and its bits; keys a thread. Integers of 64 bits alone sooner, from where
+ * they do not fit the multiprocessors of an H200: 3 million take 61 us for 75, and 168 for 267 if nine in ten share their top byte. So do
+ * pairs: 75 for 109; but with fewer of these, an attempt in vain costs what sorts were ahead of others. */
+#define SLOTS_MIN_NBYTES       (28u << 20)
+#define SLOTS_MIN_NBYTES_WIDE  (17u << 20)
+#define SLOTS_MIN_NBYTES_PAIRS (20u << 20)
+static constexpr uint64_t slots_min_alone(size_t key_nbytes) { return key_nbytes == 8 ? SLOTS_MIN_NBYTES_WIDE : SLOTS_MIN_NBYTES; }
 #define SLOTS_MORE_PART  10
 #define SLOTS_DEVIATIONS 7          /* standard ones, for which there is room */
 #define SLOTS_BIG_MIN    (1u << 27) /* of more keys of 32 bits, two partitions make large buckets */

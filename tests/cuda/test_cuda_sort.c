@@ -125,6 +125,30 @@ static void test_samples(void) {
     }
 }
 
+/* Skewed keys with their indices, or values, that are split by a sample: of sizes around the first and the last. Those of few values, or of
+ * bits that do not vary between others, are left to passes; and so are all if there is no room for whole items, as values are small, or
+ * sorted in place. */
+static void test_indexed_samples(void) {
+    static const enum distribution distributions[] = {HOT,    SKEWED,  OUTLIER,    LUMP,   HUMP,  TUFTS, SORTED, REPEATED, HEAP,
+                                                      HALVED, SCATTER, PROPORTION, SPARSE, EQUAL, FEW,   BANKS,  KNOTS,    RIVALS};
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F32, UPSWEEP_I32};
+    static const size_t widths[] = {4, 8, 4, 2};
+    const uint64_t sizes[] = {8 * row + 1, 16 * row - 4097, 1500001, 16 * row};
+    enum { MANY = sizeof distributions / sizeof *distributions };
+    for (unsigned i = 0; i < (quick() ? 1 : 4) * MANY * 2; i++) {
+        const bool pairs = (i / MANY + i) % 2;
+        struct sort_case c = {.form = pairs ? PAIRS : i % 3 ? ARGSORT32 : ARGSORT64, .type = types[i / 2 % 3], .n = sizes[i / MANY / 2]};
+        c.key_nbytes = 4;
+        c.value_nbytes = pairs ? widths[i / 2 % 4] : c.form == ARGSORT32 ? 4 : 8;
+        c.order.descending = i / 3 % 2;
+        c.order.hi_bit = i % 11 == 5 ? 31 : 0;
+        c.keys_in_place = pairs && i % 5 == 2;
+        c.values_in_place = pairs && i % 7 == 3;
+        c.shift = i % 4;
+        test_case(c, distributions[i % MANY]);
+    }
+}
+
 /* Keys that no split is for, though they fit the multiprocessors: sorted by the launch that has found that, up to 2^20 of them. */
 static void test_buried(void) {
     static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_I64, UPSWEEP_F32, UPSWEEP_F64, UPSWEEP_I32, UPSWEEP_U64};
@@ -266,6 +290,7 @@ int main(void) {
         test_deep_bins();
         test_ranks();
         test_samples();
+        test_indexed_samples();
         test_buried();
         test_gaps();
         test_rows();

@@ -22,6 +22,20 @@ static void test_slots(void) {
     }
 }
 
+/* The same of 64 bits, of which that is from fewer on, with slots so few and large that there are no more. */
+static void test_few_wide_slots(void) {
+    static const enum distribution distributions[] = {RANDOM, HEDGE, SORTED, SKEWED, LUMP, EQUAL, CLOT};
+    static const uint64_t sizes[] = {(17 << 20) / 8, (17 << 20) / 8 - 1, 2500001, 3000001};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        for (size_t d = 0; d < (quick() && s > 0 ? 2 : sizeof distributions / sizeof *distributions); d++) {
+            struct sort_case c = {.form = KEYS, .type = d % 2 ? UPSWEEP_U64 : UPSWEEP_I64, .n = sizes[s], .key_nbytes = 8, .shift = d};
+            c.order.descending = (uint32_t)(s + d) % 2;
+            c.keys_in_place = (s + d) % 3 == 0;
+            test_case(c, distributions[d]);
+        }
+    }
+}
+
 /* Keys of four sizes, in each of which there are so many distributions, of one type and the other by turns. */
 static void test_sampled(const uint64_t *sizes, const enum distribution *distributions, size_t n, upsweep_type one, upsweep_type other) {
     for (size_t s = 0; s < (quick() ? 1 : 4); s++) {
@@ -42,16 +56,17 @@ static void test_sampled_slots(void) {
     static const enum distribution wide[] = {SKEWED, HOT, LUMP, PROPORTION, MISFITS, HUMP, SMALL};
     static const enum distribution narrow[] = {HALVED,     HUMP, SCATTER, SKEWED, TUFTS,       HOT,        LUMP,
                                                PROPORTION, BELL, BLOCKS,  SMALL,  HIGH_SHARED, LOW_SHARED, RIVALS};
-    static const uint64_t wide_sizes[] = {(28 << 20) / 8, (1 << 23) + 7, 22119599, 22119600};
+    static const uint64_t wide_sizes[] = {(17 << 20) / 8, (1 << 23) + 7, 22119599, 22119600};
     static const uint64_t narrow_sizes[] = {(28 << 20) / 4, (1 << 23) + 7, 21505199, 21505200};
     test_sampled(wide_sizes, wide, sizeof wide / sizeof *wide, UPSWEEP_U64, UPSWEEP_I64);
     test_sampled(narrow_sizes, narrow, sizeof narrow / sizeof *narrow, UPSWEEP_U32, UPSWEEP_I32);
 }
 
-/* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits. */
+/* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits; and of
+ * fewer than else. */
 static void test_indexed_slots(void) {
     static const enum distribution distributions[] = {RANDOM, HALVED, HEDGE, SORTED, KNOT, REPEATED, LUMP, LOW_SHARED, CLOT, WAVES};
-    static const uint64_t sizes[] = {(28 << 20) / 8 - 1, (28 << 20) / 8, (1 << 23) + 7, (9 << 21) + 5, 35700003};
+    static const uint64_t sizes[] = {(28 << 20) / 8 - 1, (28 << 20) / 8, 4400001, (1 << 23) + 7, (9 << 21) + 5, 35700003};
     for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < (quick() ? 3 : sizeof distributions / sizeof *distributions); d++) {
             struct sort_case c = {.form = d % 3 == 1 ? ARGSORT64 : ARGSORT32, .n = sizes[s], .key_nbytes = 4, .shift = s + d};
@@ -69,7 +84,7 @@ static void test_indexed_slots(void) {
 static void test_pair_slots(void) {
     static const enum distribution distributions[] = {RANDOM, ECHO,  SUNK, LATE_ECHO, SORTED, LOW_SHARED,
                                                       LUMP,   HEDGE, KNOT, CLOT,      KNOTS,  WAVES};
-    static const uint64_t sizes[] = {(28 << 20) / 8, (28 << 20) / 8 - 1, (9 << 21) + 5, (1 << 23) + 7, 1 << 25, (1 << 25) + 1};
+    static const uint64_t sizes[] = {(20 << 20) / 8, (20 << 20) / 8 - 1, (9 << 21) + 5, (1 << 23) + 7, 1 << 25, (1 << 25) + 1};
     for (size_t s = 0; s < (quick() ? 3 : sizeof sizes / sizeof *sizes); s++) {
         for (size_t d = 0; d < (quick() && s > 0 ? 4 : sizeof distributions / sizeof *distributions); d++) {
             struct sort_case c = {.form = PAIRS, .n = sizes[s], .key_nbytes = 4, .value_nbytes = 4, .shift = d == 4 ? 4 : d % 2 * 16};
@@ -87,6 +102,7 @@ int main(void) {
     upsweep_device device;
     if (begin_sorts(&device)) {
         test_slots();
+        test_few_wide_slots();
         test_sampled_slots();
         test_indexed_slots();
         test_pair_slots();

@@ -36,6 +36,9 @@ static const struct {
     {KEYS, UPSWEEP_U32, 1200000, SKEWED},
     {KEYS, UPSWEEP_U32, 1200000, REPEATED},
     {KEYS, UPSWEEP_U32, 1200000, MISFITS},
+    {PAIRS, UPSWEEP_U32, 1100000, HOT}, /* with indices */
+    {ARGSORT32, UPSWEEP_U32, 1100000, SKEWED},
+    {ARGSORT32, UPSWEEP_F32, 1100000, HEAP},
     /* Histogram, partition, buckets; stable ones; digits, and what is out of order behind them. */
     {KEYS, UPSWEEP_U32, 2200000, HUMP},
     {PAIRS, UPSWEEP_U32, 2200000, RANDOM},
@@ -46,13 +49,14 @@ static const struct {
     {PAIRS, UPSWEEP_U64, 1200000, SWARM},
     /* Slots: by bits, with indices and values, by a sample, by value, by cells. */
     {KEYS, UPSWEEP_U32, (28 << 20) / 4, RANDOM},
-    {KEYS, UPSWEEP_U64, (28 << 20) / 8, SKEWED},
+    {KEYS, UPSWEEP_U64, (17 << 20) / 8, RANDOM},
+    {KEYS, UPSWEEP_U64, (17 << 20) / 8, SKEWED},
     {KEYS, UPSWEEP_U32, (28 << 20) / 4, HALVED},
     {KEYS, UPSWEEP_U32, (28 << 20) / 4, HUMP},
     {KEYS, UPSWEEP_U32, (28 << 20) / 4, TUFTS},
     {KEYS, UPSWEEP_U32, (28 << 20) / 4, RIVALS},
     {ARGSORT32, UPSWEEP_U32, (28 << 20) / 8, RANDOM},
-    {PAIRS, UPSWEEP_U32, (28 << 20) / 8, ECHO},
+    {PAIRS, UPSWEEP_U32, (20 << 20) / 8, ECHO},
     {KEYS, UPSWEEP_F32, (28 << 20) / 4, PROPORTION},
     {KEYS, UPSWEEP_F32, (28 << 20) / 4, BELL},
     {KEYS, UPSWEEP_F32, (28 << 20) / 4, RANDOM},
