@@ -18,7 +18,7 @@
  *                         and for these keys by some of their bits: sort_item.cuh, sort_values.cuh
  *        sort_fused_gaps.cuh     of those that have bits in common; passes leave these out, too: sort_gaps.cuh
  *        sort_fused_sample.cuh   of those alone that are skewed: sort_sample.cuh
- *        sort_fused_splitters.cuh  of more of these, alone or with an index: sort_fused_drawn.cuh
+ *        sort_fused_splitters.cuh  of more of these, alone: sort_fused_drawn.cuh
  *        sort_cells.cuh   of floats, whose highest bits are never spread: sort_digits.cuh; in one launch, sort_fused_cells.cuh
  *        sort_by_value.cuh   of some of them by their values, if these are spread evenly
  *        sort_slots.cuh   of many uniform integers alone, whose buckets are not even counted before; of floats, sort_value_slots.cuh if

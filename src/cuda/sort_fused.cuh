@@ -7,9 +7,9 @@
  *
  * The totals (sort_totals.cuh) say when they are complete, and where each CTA's keys go. All CTAs decide alike, from the same totals,
  * whether the buckets fit; if not, they leave out bits that all keys share (sort_fused_gaps.cuh), or, of keys alone, divide
- * their tiles by a sample (sort_fused_sample.cuh; if there are many, of items, too, sort_fused_splitters.cuh); and if that fails too, they
- * sort keys alone of a few rows by rounds at once (sort_rounds.cuh), or leave the input where it is, and clear what the stable passes or
- * rounds, queued behind, must find zeroed.
+ * those of their tiles by a sample (sort_fused_sample.cuh; if there are many, sort_fused_splitters.cuh); and if that fails too, they sort
+ * keys alone of a few rows by rounds at once (sort_rounds.cuh), or leave the input where it is, and clear what the stable passes or rounds,
+ * queued behind, must find zeroed.
  *
  * Cost: keys read once and written once; 6 us for 2^20 keys, where clearing, histogram and partition took 19.
  */
@@ -175,10 +175,9 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused(const __grid_con
             if (split_by_gaps<KEY, ITEM, ROWS>(split, job.more, count, s_memory)) return;
         } else if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
             return split_or_sort<KEY, ROWS>(split, job.more, job.exchange, job.stable, count, s_memory);
-        } else {
-            typedef struct splitter_shape<KEY, ITEM, ROWS> SHAPE;
-            uint32_t *s_counts = SHAPE::counts(s_memory, split.tile_items);
-            if (split_by_splitters<KEY, ITEM, ROWS, true>(split, job.more, count, s_memory, s_counts)) return;
+        } else if constexpr (sizeof(ITEM) == sizeof(KEY)) {
+            typedef struct splitter_shape<KEY, ROWS> SHAPE;
+            if (split_by_splitters<KEY, ROWS, true>(split, job.more, count, s_memory, SHAPE::counts(s_memory, split.tile_items))) return;
         }
         clear_stable(job.stable);
         if constexpr (sizeof(ITEM) == 8 && ROWS > SAMPLED_MAX_ROWS) {

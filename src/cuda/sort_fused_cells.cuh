@@ -410,8 +410,8 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
     } else if (!by_value && move_by_cells(&in_runs, job, tile, cells, s_tile, s)) {
         return;
     }
-    if constexpr (ROWS <= SAMPLED_MAX_ROWS && sizeof(ITEM) > sizeof(KEY)) {
-        /* what goes with a few skewed keys is moved by rounds as quickly */
+    if constexpr (sizeof(ITEM) > sizeof(KEY)) {
+        /* what goes with skewed keys is moved by rounds */
     } else if constexpr (ROWS <= SAMPLED_MAX_ROWS) {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
@@ -421,10 +421,10 @@ __global__ void __launch_bounds__(FUSED_THREADS, 1) split_fused_cells(const __gr
         return split_or_sort<KEY, ROWS>(split, job.more, job.exchange, job.stable, count, s_memory);
     } else {
         static_assert(sizeof s >= SPLITTER_CELLS * sizeof(uint32_t), "nobody needs it any more");
-        static_assert(!KEEPS_DIGITS<KEY, ITEM, ROWS> || sizeof(struct splitter_desk<ITEM>) >= ROWS * FUSED_THREADS * sizeof(uint16_t),
+        static_assert(!KEEPS_DIGITS<KEY, ITEM, ROWS> || sizeof(struct splitter_desk<KEY>) >= ROWS * FUSED_THREADS * sizeof(uint16_t),
                       "behind the tile there is room for digits");
         __syncthreads();
-        if (split_by_splitters<KEY, ITEM, ROWS, false>(split, job.more, count, s_memory, (uint32_t *)&s)) return;
+        if (split_by_splitters<KEY, ROWS, false>(split, job.more, count, s_memory, (uint32_t *)&s)) return;
     }
     clear_stable(job.stable);
 }

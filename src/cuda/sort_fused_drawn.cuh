@@ -61,39 +61,38 @@ static __device__ __forceinline__ void meet(uint32_t *narrived) {
     __syncthreads(); /* all are there */
 }
 
-/* Draws keys, or their items, and sorts them, each CTA a few: to the buffer in which buckets will be. Returns where they are. */
-template <typename KEY, typename ITEM>
-static __device__ __forceinline__ const ITEM *sort_drawn(const struct split_job &split, splitter_totals *totals,
-                                                         struct splitter_desk<ITEM> &s) {
+/* Draws keys and sorts them, each CTA a few: to the buffer in which buckets will be. Returns where they are. */
+template <typename KEY>
+static __device__ __forceinline__ const KEY *sort_drawn(const struct split_job &split, splitter_totals *totals,
+                                                        struct splitter_desk<KEY> &s) {
     constexpr uint32_t EACH = SPLITTER_DRAWN / FUSED_THREADS;
     const uint32_t t = threadIdx.x, most = (SPLITTER_DRAWN + gridDim.x - 1) / gridDim.x, begin = min(blockIdx.x * most, SPLITTER_DRAWN);
     const uint32_t nown = min(most, SPLITTER_DRAWN - begin);
-    const struct item_order<KEY, ITEM> order(split);
-    ITEM *drawn = (ITEM *)split.tmp, *sorted = drawn + SPLITTER_DRAWN;
+    KEY *drawn = (KEY *)split.tmp, *sorted = drawn + SPLITTER_DRAWN;
     if (t < SPLITTER_OWN) {
-        s.drawn.sorted[t] = (ITEM) ~(ITEM)0;
+        s.drawn.sorted[t] = (KEY) ~(KEY)0;
         s.drawn.before[t] = 0;
     }
-    if (t < nown) s.drawn.own[t] = drawn[begin + t] = order.item_at((const KEY *)split.in, drawn_at(split, begin + t, SPLITTER_LEVELS + 1));
+    if (t < nown) s.drawn.own[t] = drawn[begin + t] = drawn_image<KEY>(split, begin + t, SPLITTER_LEVELS + 1);
     __syncthreads(); /* all own keys */
     if (t < nown) {
-        const ITEM mine = s.drawn.own[t];
+        const KEY mine = s.drawn.own[t];
         uint32_t place = 0;
 #pragma unroll 8
         for (uint32_t i = 0; i < nown; i++) place += s.drawn.own[i] < mine || (s.drawn.own[i] == mine && i < t);
         s.drawn.sorted[place] = mine;
     }
     meet(totals->of(s.turn, SPLITTER_MEET)); /* also: they are sorted */
-    ITEM others[EACH];
+    KEY images[EACH];
 #pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) others[k] = __ldcg(drawn + k * FUSED_THREADS + t);
+    for (uint32_t k = 0; k < EACH; k++) images[k] = __ldcg(drawn + k * FUSED_THREADS + t);
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) {
         const uint32_t i = k * FUSED_THREADS + t;
         const bool later = i >= begin;
-        if (i - begin < nown || (later && others[k] == (ITEM) ~(ITEM)0)) continue; /* own ones; or it is before none */
-        const ITEM other = (ITEM)(others[k] + later);                              /* behind equal ones */
-        const uint32_t place = count_less<SPLITTER_OWN>([&](uint32_t at) { return s.drawn.sorted[at]; }, other);
+        if (i - begin < nown || (later && images[k] == (KEY) ~(KEY)0)) continue; /* own ones; or it is before none */
+        const KEY image = (KEY)(images[k] + later);                              /* behind equal ones */
+        const uint32_t place = count_less<SPLITTER_OWN>([&](uint32_t at) { return s.drawn.sorted[at]; }, image);
         if (place < nown) atomicAdd(&s.drawn.before[place], 1);
     }
     __syncthreads(); /* all others are counted */

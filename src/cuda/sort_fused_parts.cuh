@@ -49,7 +49,9 @@ static __device__ __forceinline__ void draw_sample(ITEM (&items)[PER], const str
         const uint32_t i = k * FUSED_THREADS + threadIdx.x % 32 * (FUSED_THREADS / 32) + threadIdx.x / 32;
         const uint32_t random = mixed(i + split.seed) >> 8;
         const uint32_t at = min((uint32_t)(((float)i + (float)random * 0x1p-24f) * stretch), split.n - 1);
-        items[k] = order.item_at((const KEY *)split.in, at);
+        KEY image[1] = {((const KEY *)split.in)[at]}, head[1];
+        order.make_heads(head, image, at);
+        items[k] = order.item_of(head[0], image[0], at);
     }
 }
 

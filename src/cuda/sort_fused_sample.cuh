@@ -11,7 +11,7 @@
  * are too big only if the sample has missed a frequent value, or if some cell's keys lie close together in it, at the scale of the cell.
  * Then nothing is moved, and the keys are sorted by rounds (sort_rounds.cuh), in the same launch, or by what is queued behind. So are those
  * of 64 bits that lie in many narrow ranges, since hardly any bins of a bucket would have keys, but these many. Items with an index are all
- * different, and what goes with so few skewed keys is moved by rounds as quickly: so this is for keys alone.
+ * different, and what goes with skewed keys is moved by rounds as quickly: so this is for keys alone.
  * Cost: as sort_fused.cuh, and a sample sorted by each CTA, a search for each key and two waits: 12 us more for 2^16 keys, 20 for 2^20. */
 #ifndef UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_SAMPLE_CUH

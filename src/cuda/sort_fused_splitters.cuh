@@ -1,5 +1,5 @@
-/* sort_fused_splitters.cuh: keys, alone or in items with an index, whose top bits make buckets too big for sort_fused.cuh, of more rows
- * than sort_fused_sample.cuh is for: buckets by a larger sample, in the same launch.
+/* sort_fused_splitters.cuh: keys alone whose top bits make buckets too big for sort_fused.cuh, of more rows than sort_fused_sample.cuh is
+ * for: buckets by a larger sample, in the same launch.
  *
  *     all CTAs       draw 8,192 keys and sort them together (sort_fused_drawn.cuh)
  *     each CTA       counts its tile by the 4,096 cells between the splitters, and notes each key's rank; adds its counts to the totals
@@ -10,8 +10,7 @@
  * A cell has one key in 4,096, give or take. That some cell has nine times as many, too many for a bucket, is less likely than one in a
  * thousand, whatever the keys. A value that is drawn often has a cell to itself, and if it is frequent, its keys are not moved: their
  * places in the output are filled at once. If a bucket is too big all the same, or there are too many, nothing is moved, and the stable
- * passes do the work. So they do if keys look like few values, and of 64-bit keys, or items, if few bits vary, or there are gaps. No two
- * items are equal: a frequent key is divided by its indices.
+ * passes do the work. So they do if keys look like few values, and of 64-bit keys if few bits vary.
  *
  * There are registers for the ranks of a tile or for its keys, not for both: so keys are read twice more, from L2.
  * Cost: as sort_fused.cuh, and 35 us for 2^21 keys of 32 bits, 55 for 2^22, of which a third is the search of twelve steps for each key. */
@@ -27,39 +26,21 @@
 #define CELL_APART (1u << 31)
 #define CELL_HEAD  (1u << 30)
 
-/* A thread's keys: where the first one is, and its index. */
-template <typename KEY> struct thread_keys {
-    const KEY *src;
-    uint32_t index;
-    struct warp_items items;
-
-    /* Items of some rows, from this one on. */
-    template <typename ITEM, int N>
-    __device__ __forceinline__ void load(ITEM (&loaded)[N], const struct item_order<KEY, ITEM> &order, int from) const {
-        KEY images[N], heads[N];
-#pragma unroll
-        for (int i = 0; i < N; i++) images[i] = items.has(from + i) ? src[(from + i) * 32] : (KEY)0;
-        order.make_heads(heads, images, index + from * 32);
-#pragma unroll
-        for (int i = 0; i < N; i++) loaded[i] = order.item_of(heads[i], images[i], index + (from + i) * 32);
-    }
-};
-
-/* The cells of a thread's keys, in the upper half, and their ranks in these. */
-template <typename KEY, typename ITEM, int ROWS>
-static __device__ __forceinline__ void rank_by_cell(uint32_t (&ranked)[ROWS], const struct split_job &split,
-                                                    const struct thread_keys<KEY> &keys, const struct splitter_desk<ITEM> &s,
-                                                    uint32_t *s_count) {
+/* The cells of a thread's keys, in the upper half, and their ranks in these. src: its first key. */
+template <typename KEY, int ROWS>
+static __device__ __forceinline__ void rank_by_cell(uint32_t (&ranked)[ROWS], const struct split_job &split, const KEY *src,
+                                                    struct warp_items items, const struct splitter_desk<KEY> &s, uint32_t *s_count) {
     constexpr int TOGETHER = SPLITTER_TOGETHER;
-    const struct item_order<KEY, ITEM> order(split);
-    const struct warp_items items = keys.items;
+    const struct key_order<KEY> order(split);
 #pragma unroll
     for (int from = 0; from < ROWS; from += TOGETHER) {
-        ITEM loaded[TOGETHER];
+        KEY images[TOGETHER];
         uint32_t cells[TOGETHER];
         if (from * 32 >= (int)items.n) break;
-        keys.load(loaded, order, from);
-        search_tree(cells, s.node, loaded, SPLITTER_LEVELS);
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) images[i] = items.has(from + i) ? src[(from + i) * 32] : (KEY)0;
+        order.make_images(images);
+        search_tree(cells, s.node, images, SPLITTER_LEVELS);
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
             const bool there = items.has(from + i);
@@ -204,24 +185,24 @@ template <typename KEY> static __device__ __forceinline__ void reserve_buckets(s
     }
 }
 
-/* Brings the items that are moved into runs. */
-template <typename KEY, typename ITEM, int ROWS>
-static __device__ __forceinline__ void fill_tile(ITEM *s_tile, const uint32_t (&ranked)[ROWS], const struct split_job &split,
-                                                 const struct thread_keys<KEY> &keys, const uint32_t *s_place) {
+/* Brings the keys that are moved into runs. */
+template <typename KEY, int ROWS>
+static __device__ __forceinline__ void fill_tile(KEY *s_tile, const uint32_t (&ranked)[ROWS], const struct split_job &split, const KEY *src,
+                                                 struct warp_items items, const uint32_t *s_place) {
     constexpr int TOGETHER = 8;
-    const struct item_order<KEY, ITEM> order(split);
-    const struct warp_items items = keys.items;
+    const struct key_order<KEY> order(split);
 #pragma unroll
     for (int from = 0; from < ROWS; from += TOGETHER) {
-        ITEM loaded[TOGETHER];
+        KEY images[TOGETHER];
         uint32_t place[TOGETHER];
         if (from * 32 >= (int)items.n) break;
-        keys.load(loaded, order, from);
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) images[i] = items.has(from + i) ? src[(from + i) * 32] : (KEY)0;
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) place[i] = items.has(from + i) ? s_place[ranked[from + i] >> 16] : UINT32_MAX;
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
-            if (place[i] != UINT32_MAX) s_tile[place[i] + (ranked[from + i] & 0xffff)] = loaded[i];
+            if (place[i] != UINT32_MAX) s_tile[place[i] + (ranked[from + i] & 0xffff)] = order.image(images[i]);
         }
     }
 }
@@ -260,27 +241,27 @@ static __device__ __forceinline__ void list_splitter_buckets(const struct split_
 }
 
 /* False: nothing has been moved. */
-template <typename KEY, typename ITEM, int ROWS>
+template <typename KEY, int ROWS>
 static __device__ __forceinline__ bool split_by_cells(const struct split_job &split, splitter_totals *totals, uint32_t count,
                                                       unsigned char *s_memory, uint32_t *s_count) {
-    ITEM *s_tile = (ITEM *)s_memory;
-    struct splitter_desk<ITEM> &s = *(struct splitter_desk<ITEM> *)(s_memory + split.tile_items * sizeof(ITEM));
+    KEY *s_tile = (KEY *)s_memory;
+    struct splitter_desk<KEY> &s = *(struct splitter_desk<KEY> *)(s_memory + split.tile_items * sizeof(KEY));
     const uint32_t t = threadIdx.x, warp = t / 32, rows = split.tile_items / FUSED_THREADS, tile = blockIdx.x * split.tile_items;
     if (SPLITTER_DRAWN / gridDim.x >= SPLITTER_OWN - 1) return false; /* too few CTAs to draw keys */
-    const uint32_t index = tile + warp * 32 * rows + t % 32;
-    const struct thread_keys<KEY> keys = { (const KEY *)split.in + index, index, items_of_warp(warp, rows, count) };
+    const struct warp_items items = items_of_warp(warp, rows, count);
+    const KEY *src = (const KEY *)split.in + tile + warp * 32 * rows + t % 32;
     if (t == 0) {
         s.turn = totals->turn;
         s.ndone = 0;
     }
     __syncthreads(); /* the turn */
-    const ITEM *sorted = sort_drawn<KEY>(split, totals, s);
+    const KEY *sorted = sort_drawn(split, totals, s);
     make_splitters(s_tile, sorted, s);
 #pragma unroll
     for (uint32_t k = 0; k < SPLITTER_EACH; k++) s_count[k * FUSED_THREADS + t] = 0;
     __syncthreads(); /* the tree, and zeroes before counts; nobody needs the sorted keys any more */
     uint32_t ranked[ROWS];
-    rank_by_cell(ranked, split, keys, s, s_count);
+    rank_by_cell(ranked, split, src, items, s, s_count);
     __syncthreads(); /* all counts */
 #pragma unroll
     for (uint32_t k = 0; k < SPLITTER_EACH; k++) {
@@ -295,30 +276,28 @@ static __device__ __forceinline__ bool split_by_cells(const struct split_job &sp
     if (!fits) return false;
     if (announces()) list_splitter_buckets(split, s); /* after what it has announced in sort_fused.cuh */
     reserve_buckets(totals, s);
-    fill_tile(s_tile, ranked, split, keys, s_count);
+    fill_tile(s_tile, ranked, split, src, items, s_count);
     __syncthreads(); /* the tile is in runs, and each run has its place */
     s.runs.before[t] = scan_threads((uint32_t)__popc(s.runs.heads[t]), s.sums[1]);
     __syncthreads(); /* all bits are counted */
-    ITEM *dst = (ITEM *)split.tmp;
+    KEY *dst = (KEY *)split.tmp;
 #pragma unroll 4
     for (uint32_t i = t; i < s.nmoved; i += FUSED_THREADS) {
         const uint32_t run = s.runs.before[i / 32] + (uint32_t)__popc(s.runs.heads[i / 32] & ((2u << t % 32) - 1)) - 1;
         dst[s.runs.base[run] + i] = s_tile[i];
     }
-    if constexpr (sizeof(ITEM) == sizeof(KEY)) {                                            /* of items with an index none is left apart */
-        if (s.ndone && split.in == split.out) meet(totals->of(s.turn, SPLITTER_MEET + 16)); /* all have read their keys */
-        fill_values_apart(split, s);
-    }
+    if (s.ndone && split.in == split.out) meet(totals->of(s.turn, SPLITTER_MEET + 16)); /* all have read their keys */
+    fill_values_apart(split, s);
     return true;
 }
 
-/* Shared memory of a launch with ROWS rows, for a tile of so many items. */
-template <typename KEY, typename ITEM, int ROWS> struct splitter_shape {
-    typedef struct sample_shape<KEY, ITEM, ROWS> SAMPLE;
-    static_assert(sizeof(struct splitter_desk<ITEM>) >= VALUE_SLOTS * sizeof(uint32_t), "where a sample is looked at");
+/* Shared memory of a launch with ROWS rows, for a tile of so many keys. */
+template <typename KEY, int ROWS> struct splitter_shape {
+    typedef struct sample_shape<KEY, KEY, ROWS> SAMPLE;
+    static_assert(sizeof(struct splitter_desk<KEY>) >= VALUE_SLOTS * sizeof(uint32_t), "where a sample is looked at");
 
     static __host__ __device__ __forceinline__ uint32_t desk_nbytes(uint32_t tile_items) {
-        return tile_items * (uint32_t)sizeof(ITEM) + (uint32_t)sizeof(struct splitter_desk<ITEM>);
+        return tile_items * (uint32_t)sizeof(KEY) + (uint32_t)sizeof(struct splitter_desk<KEY>);
     }
     static __device__ __forceinline__ uint32_t *counts(unsigned char *s_memory, uint32_t tile_items) {
         return (uint32_t *)(s_memory + desk_nbytes(tile_items));
@@ -330,39 +309,36 @@ template <typename KEY, typename ITEM, int ROWS> struct splitter_shape {
     }
 };
 
-/* All threads of all CTAs call it, whose tile of `count` items, if they may have gaps, lies in s_memory, in any order. s_counts
+/* All threads of all CTAs call it, whose tile of `count` keys, if they may have gaps, lies in s_memory, in any order. s_counts
  * [SPLITTER_CELLS]. False if this does not help either: then nothing has been moved. A call of its own, so that what it needs does not
  * burden the kernel that it is rarely called by. */
-template <typename KEY, typename ITEM, int ROWS, bool GAPS>
+template <typename KEY, int ROWS, bool GAPS>
 static __device__ __noinline__ bool split_by_splitters(const struct split_job &split, struct skewed_totals *more, uint32_t count,
                                                        unsigned char *s_memory, uint32_t *s_counts) {
-    constexpr bool ALONE = sizeof(ITEM) == sizeof(KEY);
-    constexpr int PER = splitter_shape<KEY, ITEM, ROWS>::SAMPLE::PER;
-    unsigned char *s_desk = s_memory + split.tile_items * sizeof(ITEM);
-    if (!ALONE && !split.tmp) return false; /* there is no room for whole items */
-    ITEM sample[PER];
+    constexpr int PER = splitter_shape<KEY, ROWS>::SAMPLE::PER;
+    unsigned char *s_desk = s_memory + split.tile_items * sizeof(KEY);
+    KEY sample[PER];
     draw_sample<KEY>(sample, split);
     if (split.most_values) {
         uint32_t *s_words = (uint32_t *)s_desk;
         for (uint32_t i = threadIdx.x; i < VALUE_SLOTS; i += FUSED_THREADS) s_words[i] = 0;
-        __syncthreads();                                /* zeroes before counts */
-        const ITEM sampled = sample[threadIdx.x % PER]; /* from all over the input */
+        __syncthreads(); /* zeroes before counts */
         int nonce, ntwice;
-        count_sample(&nonce, &ntwice, (KEY)(sampled >> below_image<KEY, ITEM>()), s_words);
-        if (ALONE ? are_fewer_values(nonce, ntwice) : are_very_few_values(nonce, ntwice)) return false; /* they are counted */
+        count_sample(&nonce, &ntwice, sample[threadIdx.x % PER], s_words); /* from all over the input */
+        if (are_fewer_values(nonce, ntwice)) return false;                 /* they are counted */
     }
-    if constexpr (GAPS && ALONE) {
+    if constexpr (GAPS) {
         struct sample_desk<KEY> &s = *(struct sample_desk<KEY> *)s_desk;
         if (plan_gaps<PER, KEY>(split, sample, s)) {
             if (split_closed<KEY>(split, &more->closed, (const KEY *)s_memory, count, s, (uint16_t *)(&s + 1))) return true;
         }
         __syncthreads(); /* nobody needs the desk any more */
     }
-    if constexpr (sizeof(ITEM) == 8) {
+    if constexpr (sizeof(KEY) == 8) {
         bool gaps;
         if (few_bits_vary<KEY>(&gaps, split, *(uint64_t(*)[32])s_desk) || (GAPS && gaps)) return false;
     }
-    return split_by_cells<KEY, ITEM, ROWS>(split, &more->drawn, count, s_memory, s_counts);
+    return split_by_cells<KEY, ROWS>(split, &more->drawn, count, s_memory, s_counts);
 }
 
 #endif

@@ -58,13 +58,6 @@ template <typename KEY, typename ITEM> struct item_order {
             return head;
     }
 
-    /* Of the key at this index. */
-    __device__ __forceinline__ ITEM item_at(const KEY *keys, uint32_t index) const {
-        KEY image[1] = {keys[index]}, head[1];
-        make_heads(head, image, index);
-        return item_of(head[0], image[0], index);
-    }
-
     __device__ __forceinline__ KEY key_of(ITEM item) const {
         if constexpr (INDEXED) {
             const uint32_t image = ((uint32_t)(item >> 32) & bits.sorted_by) | ((uint32_t)item & ~bits.sorted_by);

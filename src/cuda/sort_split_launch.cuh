@@ -199,13 +199,17 @@ static cudaError_t launch_fused_rows(const struct split_job *split, struct sort_
     constexpr bool FEW = ROWS <= SAMPLED_MAX_ROWS;
     const uint32_t ntiles = (split->n + split->tile_items - 1) / split->tile_items;
     const uint32_t nctas = may_have_announcer<ROWS>(split) ? min_u32(ntiles + 1, (uint32_t)queue->nsms) : ntiles;
+    const uint32_t tile = (uint32_t)(split->tile_items * sizeof(ITEM));
     fused_totals *totals = &fused_control_of(queue)->totals;
     cell_totals *of_cells = (cell_totals *)((char *)queue->control + CUDA_CONTROL_CELLS);
     struct skewed_totals *more = (struct skewed_totals *)((char *)queue->control + CUDA_CONTROL_SKEWED);
     struct rounds_exchange *exchange = stable ? NULL : rounds_exchange_of(queue);
-    uint32_t shared = FEW ? sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items)
-                          : splitter_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items, split->cell_keys > 0);
-    if constexpr (FEW && sizeof(ITEM) == sizeof(KEY)) shared = max_u32(shared, rounds_beneath_nbytes<KEY>());
+    uint32_t shared = tile;
+    if (FEW) shared = sample_shape<KEY, ITEM, ROWS>::shared_nbytes(split->tile_items);
+    if constexpr (FEW && sizeof(ITEM) == sizeof(KEY))
+        shared = max_u32(shared, rounds_beneath_nbytes<KEY>());
+    else if (!FEW && sizeof(ITEM) == sizeof(KEY))
+        shared = splitter_shape<KEY, ROWS>::shared_nbytes(split->tile_items, split->cell_keys > 0);
     if (split->cell_keys) {
         const struct fused_cells_job job = {*split, of_cells, more, exchange, stable};
         return launch_resident(queue, split_fused_cells<KEY, ITEM, ROWS>, nctas, FUSED_THREADS, shared, job);

@@ -127,8 +127,8 @@ static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item
     return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
 }
 
-/* Skewed keys are divided by a sample (sort_fused_sample.cuh) in launches with so many rows at most; in those with more, by a larger
- * one (sort_fused_splitters.cuh): so many levels of a tree of splitters, and as many buckets, at most. */
+/* Skewed keys are divided by a sample (sort_fused_sample.cuh) in launches with so many rows at most; in those with more, of keys alone, by
+ * a larger one (sort_fused_splitters.cuh): so many levels of a tree of splitters, and as many buckets, at most. */
 #define SAMPLED_MAX_ROWS 8
 /* Of 64 bits: a key of the sample is near the one before it if that is so many times closer than some on both sides are, so far off. If of
  * N drawn keys so many times N * N / n are, rounds are quicker: then a range has some 50 keys of all n. */

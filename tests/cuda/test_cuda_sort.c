@@ -125,10 +125,9 @@ static void test_samples(void) {
     }
 }
 
-/* Skewed keys with their indices, or values, that are split by a sample: of sizes around the first and the last. Those of few values, or of
- * bits that do not vary between others, are left to passes; and so are all if there is no room for whole items, as values are small, or
- * sorted in place. */
-static void test_indexed_samples(void) {
+/* Skewed keys with their indices, or values, of more rows than rounds are for, up to where they do not fit the multiprocessors any more: by
+ * passes, whose tiles are of full rows, or less. */
+static void test_indexed_rows(void) {
     static const enum distribution distributions[] = {HOT,    SKEWED,  OUTLIER,    LUMP,   HUMP,  TUFTS, SORTED, REPEATED, HEAP,
                                                       HALVED, SCATTER, PROPORTION, SPARSE, EQUAL, FEW,   BANKS,  KNOTS,    RIVALS};
     static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_F32, UPSWEEP_I32};
@@ -290,7 +289,7 @@ int main(void) {
         test_deep_bins();
         test_ranks();
         test_samples();
-        test_indexed_samples();
+        test_indexed_rows();
         test_buried();
         test_gaps();
         test_rows();

@@ -36,9 +36,6 @@ static const struct {
     {KEYS, UPSWEEP_U32, 1200000, SKEWED},
     {KEYS, UPSWEEP_U32, 1200000, REPEATED},
     {KEYS, UPSWEEP_U32, 1200000, MISFITS},
-    {PAIRS, UPSWEEP_U32, 1100000, HOT}, /* with indices */
-    {ARGSORT32, UPSWEEP_U32, 1100000, SKEWED},
-    {ARGSORT32, UPSWEEP_F32, 1100000, HEAP},
     /* Histogram, partition, buckets; stable ones; digits, and what is out of order behind them. */
     {KEYS, UPSWEEP_U32, 2200000, HUMP},
     {PAIRS, UPSWEEP_U32, 2200000, RANDOM},
