@@ -45,7 +45,7 @@ set_up() {
 build() {
     dir=$1
     shift
-    echo "run.sh: building in $dir/, which takes a minute or two the first time" >&2
+    echo "run.sh: building in $dir/, which takes some minutes the first time" >&2
     cmake -S . -B "$dir" "$@" >"$dir.log" 2>&1 && cmake --build "$dir" -j "$jobs" >>"$dir.log" 2>&1 && rm "$dir.log" && return
     cat "$dir.log"
     rm "$dir.log"

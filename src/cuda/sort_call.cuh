@@ -12,7 +12,7 @@
 #include "sort_ranks.cuh"
 #include "sort_scratch.cuh"
 
-/* The steps of a sort: a launch each, or some (sort.cu). Attempts first: a step does nothing if one before it has done the sort. */
+/* The steps of a sort: a launch each, or some (sort_keys.cuh). Attempts first: a step does nothing if one before it has done the sort. */
 enum sort_step : uint8_t {
     STEP_COUNT,        /* keys of 1 and 2 bytes alone: sort_bytes_few.cuh, sort_bytes.cuh, sort_shorts_fused.cuh, sort_shorts.cuh */
     STEP_RANKS,        /* some thousand keys: sort_ranks.cuh */
