@@ -2,6 +2,7 @@
  *
  *     sort_call.cuh       the steps that there are; what is known of a sort on the host
  *     sort_plan.cuh       which of the ways below a sort takes, and in which order; sort_split_choose.cuh: by how many buckets
+ *     sort_keys.cuh       which launches one step after the other
  *     sort_job.cuh        what a sort is: buffers, plan, and how a key becomes a digit
  *     sort_rank.cuh       where in its tile does a key go
  *     sort_lookback.cuh   how many keys went before the tile
@@ -32,8 +33,8 @@
  *
  * What is decided on the host depends on sizes and alignment only (sort_plan.cuh); what depends on the keys is decided by the first kernel:
  * onesweep, or rounds, are queued with every split, for keys that the split is not for; of keys alone that fit a few rows of a thread the
- * launch that splits them goes on by rounds itself. Nothing waits for the device. sort_keys.cuh launches the steps of the plan, one after
- * the other; keys of 64 bits are compiled by themselves, sort_wide.cu, as one file of all takes twice as long.
+ * launch that splits them goes on by rounds itself. Nothing waits for the device. Keys of 64 bits are
+ * compiled by themselves, sort_wide.cu, since one file of all takes twice as long.
  *
  * Values of up to 8 bytes move with their keys; for larger ones indices are sorted and one gather follows (sort_gather.cuh).
  * Cost: as the files say. Source: Adinets and Merrill, Onesweep, 2022; Stehle and Jacobsen, A memory bandwidth-efficient hybrid radix sort

@@ -50,8 +50,8 @@ static uint32_t rows_of_tiles(const struct cuda_queue *queue, uint64_t n, size_t
     uint32_t rows = rows_for(queue, (n + rounds - 1) / rounds, most);
     if (fewest <= most && rows < fewest && 4 * rows >= 3 * fewest) rows = fewest;
     if (fewer <= most && rows < fewer && 8 * rows >= 7 * fewer) rows = fewer;
-    const uint32_t least = fewest ? fewest : fewer ? fewer : most;
-    const bool full = rounds == 1 || (rounds == SORT_FULL_ROUNDS && (4 * rows >= 3 * most || rows >= least));
+    const uint32_t least = fewest ? fewest : fewer;
+    const bool full = rounds == 1 || (rounds == SORT_FULL_ROUNDS && (4 * rows >= 3 * most || (least > 0 && rows >= least)));
     return full ? rows : most;
 }
 

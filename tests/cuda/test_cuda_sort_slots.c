@@ -22,7 +22,7 @@ static void test_slots(void) {
     }
 }
 
-/* The same of 64 bits, of which that is from fewer on, with slots so few and large that there are no more. */
+/* The same of 64 bits, of which that is from fewer on: into 2^7 slots, 2^8, and 2^9. */
 static void test_few_wide_slots(void) {
     static const enum distribution distributions[] = {RANDOM, HEDGE, SORTED, SKEWED, LUMP, EQUAL, CLOT};
     static const uint64_t sizes[] = {(17 << 20) / 8, (17 << 20) / 8 - 1, 2500001, 3000001};
@@ -62,8 +62,8 @@ static void test_sampled_slots(void) {
     test_sampled(narrow_sizes, narrow, sizeof narrow / sizeof *narrow, UPSWEEP_U32, UPSWEEP_I32);
 }
 
-/* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits; and of
- * fewer than else. */
+/* Uniform keys with their indices, whose values must not repeat either: two partitions, one into larger buckets, one of more bits; and one
+ * into no more than 2^8. */
 static void test_indexed_slots(void) {
     static const enum distribution distributions[] = {RANDOM, HALVED, HEDGE, SORTED, KNOT, REPEATED, LUMP, LOW_SHARED, CLOT, WAVES};
     static const uint64_t sizes[] = {(28 << 20) / 8 - 1, (28 << 20) / 8, 4400001, (1 << 23) + 7, (9 << 21) + 5, 35700003};
