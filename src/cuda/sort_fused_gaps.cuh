@@ -11,8 +11,8 @@
  * items of its part are not closed up: so strays, if they are few, cost little. If some bucket is too big nothing is moved. The buckets are
  * announced as if a sample had made them: so what sorts buckets has nothing to ask where keys have no gaps. The tile is not moved, but put
  * in order by the items' numbers, and what is known of an item is found out anew each time: with more than a few registers the kernels
- * would need a stack, which makes them slower for all keys, though this is not run for most. Cost: 10 us more for 2^16 keys than for such
- * as fit at once, 27 for 2^20. */
+ * would need a stack, which makes them slower for all keys, though this is not run for most. Cost: 8 us more for 2^16 keys than for such
+ * as fit at once, 15 to 21 for 2^20. */
 #ifndef UPSWEEP_CUDA_SORT_FUSED_GAPS_CUH
 #define UPSWEEP_CUDA_SORT_FUSED_GAPS_CUH
 
@@ -20,6 +20,8 @@
 #include "sort_item.cuh"
 
 #define CLOSED_MORE_BITS 1          /* than if the top bits were even: they may be less so, and small buckets are put together again */
+#define CLOSED_EVEN      1.25f      /* times as many pairs of a sample in a part as of even keys */
+#define CLOSED_FULL      0.85f      /* of a bucket, for the mean: years of dates are in a part or two, and so larger than that */
 #define STRAYS           (1u << 24) /* in a total: a CTA with strays */
 static_assert(STRAYS > UINT32_MAX / STRAYS * FUSED_THREADS * fused_max_rows(4, 4) && FUSED_MAX_BITS + CLOSED_MORE_BITS <= PART_BITS,
               "they do not mix, and all parts have numbers");
@@ -32,8 +34,8 @@ template <typename KEY> struct closed_parts {
     const struct bit_gaps &gaps;
     const uint32_t shift;
 
-    __device__ __forceinline__ closed_parts(const struct split_job &split, const struct bit_gaps &gaps_)
-        : gaps(gaps_), shift(count_bits(gaps_.varying) - min(count_bits(gaps_.varying), split.fine_bits + CLOSED_MORE_BITS)) {}
+    __device__ __forceinline__ closed_parts(const struct bit_gaps &gaps_, uint32_t nbits)
+        : gaps(gaps_), shift(count_bits(gaps_.varying) - min(count_bits(gaps_.varying), nbits)) {}
 
     /* A stray counts as the nearest image that is none and on the same side of all others. */
     __device__ __forceinline__ KEY close(KEY image) const {
@@ -45,23 +47,30 @@ template <typename KEY> struct closed_parts {
     __device__ __forceinline__ uint32_t of(KEY image) const { return (uint32_t)(close(image) >> shift); }
 };
 
-/* Are there, going by the sample, no parts too big for a bucket? Half of that is the mean, if bits are even. There are if a part is so in
- * which a key is on average, which pairs of sampled keys tell; or if one has too many keys: there are a thousand parts, and not to try
- * costs more than to try in vain, so five standard deviations are for chance. The counters are zero, and will be again, behind a barrier.
- * All threads of all CTAs call it, and agree. */
+/* Are there, going by the sample, no parts too big for a bucket? There are if a part is so in which a key is on average, which pairs of
+ * sampled keys tell; or if one has too many keys: there are a thousand parts, and not to try costs more than to try in vain, so five
+ * standard deviations are for chance. If keys are even, half a bucket is the mean of fewer parts, which take less time; else they are as
+ * many as there can be, since keys may be in a few of them. The counters are zero, and will be again, behind a barrier. All threads of all
+ * CTAs call it, and agree. */
 template <int PER, typename KEY, typename ITEM>
 static __device__ __forceinline__ bool parts_may_fit(const struct split_job &split, const ITEM (&sample)[PER],
-                                                     const struct closed_parts<KEY> &parts, struct sample_desk<ITEM> &s) {
-    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
+                                                     struct sample_desk<ITEM> &s) {
+    const struct closed_parts<KEY> parts(s.gaps, PART_BITS);
+    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32, nparts = 1u << min(count_bits(s.gaps.varying), (uint32_t)PART_BITS);
 #pragma unroll
     for (int k = 0; k < PER; k++) atomicAdd(&s.count[parts.of((KEY)(sample[k] >> below_image<KEY, ITEM>()))], 1);
     __syncthreads(); /* all counts */
-    const float ndrawn = FUSED_THREADS * PER, most = ndrawn * (float)split.bucket_max / (float)split.n;
-    const uint32_t count = s.count[t], npairs = sum_warp(count * (count - 1));
+    constexpr float NDRAWN = FUSED_THREADS * PER;
+    const float most = NDRAWN * (float)split.bucket_max / (float)split.n;
+    const uint32_t count = s.count[t], of_warp = sum_warp(count * (count - 1));
     s.count[t] = 0;
-    if (lane == 0) s.seen[0][warp] = npairs;
+    if (lane == 0) s.seen[0][warp] = of_warp;
     const bool one_is_too_big = __syncthreads_or((float)count > most + 5 * sqrtf(most)); /* also: the pairs of all warps */
-    return !one_is_too_big && (float)sum_warp((uint32_t)s.seen[0][lane]) <= ndrawn * most;
+    const float npairs = (float)sum_warp((uint32_t)s.seen[0][lane]);
+    const bool even = npairs * (float)nparts < CLOSED_EVEN * NDRAWN * NDRAWN;
+    if (t == 0) s.closed_bits = even ? split.fine_bits + CLOSED_MORE_BITS : PART_BITS;
+    __syncthreads(); /* so many */
+    return even || (!one_is_too_big && npairs <= NDRAWN * most * CLOSED_FULL);
 }
 
 /* Which bits does a sample have set, and which not, often enough that those who have them are no strays? ones, zeros: of this thread's
@@ -111,7 +120,7 @@ static __device__ __forceinline__ bool plan_gaps(const struct split_job &split, 
     s.count[threadIdx.x] = 0;
     if (threadIdx.x == 0) plan_closing<KEY>(s.gaps, varying, set);
     __syncthreads(); /* the plan, and zeroes before counts; and nobody needs the sums any more */
-    return parts_may_fit(split, sample, closed_parts<KEY>(split, s.gaps), s);
+    return parts_may_fit<PER, KEY>(split, sample, s);
 }
 
 /* Counts the tile by parts. A part with strays is marked. */
@@ -157,14 +166,11 @@ static __device__ __forceinline__ void copy_closed(const struct split_job &split
 template <typename KEY, typename ITEM, typename TOTALS>
 static __device__ __forceinline__ bool split_closed(const struct split_job &split, TOTALS *totals, const ITEM *s_tile, uint32_t count,
                                                     struct sample_desk<ITEM> &s, uint16_t *s_order) {
-    const struct closed_parts<KEY> parts(split, s.gaps);
+    const struct closed_parts<KEY> parts(s.gaps, s.closed_bits);
     const uint32_t t = threadIdx.x;
     s.done[t] = false;
     if (t < PARTS / 32) s.heads[t] = 0; /* a bit for each part with strays */
-    if (t == 0) {
-        s.turn = totals->turn;
-        s.largest = 0;
-    }
+    if (t == 0) s.turn = totals->turn;
     __syncthreads(); /* zeroes before marks; and whoever adds to the totals has read the turn */
     count_closed(parts, s_tile, count, s);
     __syncthreads(); /* all counts */

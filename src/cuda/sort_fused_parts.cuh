@@ -10,6 +10,7 @@
 
 #define PARTS        FUSED_THREADS /* a thread each, as of the cells */
 #define PART_BITS    10
+#define CLOSED_GAP   2       /* parts of closed images without keys, side by side in a bucket, at most: its bins there would have none */
 #define RANGE_BREAK  9       /* bits by which parts of a bucket do not differ in width: with 5, some keys have twice as many buckets */
 #define RANGE_BEGINS 0x8000u /* beside a part's range: a bucket must begin with it */
 
@@ -18,7 +19,7 @@ template <typename ITEM> struct sample_desk {
     struct splitter_tree<ITEM, FUSED_THREADS> tree;
     uint32_t count[PARTS], place[PARTS], base[PARTS];
     struct cell_parts cells[FUSED_THREADS];
-    uint32_t heads[PARTS / 32], sums[2][32], turn, largest, ndone, nmoved;
+    uint32_t heads[PARTS / 32], sums[2][32], turn, closed_bits, ndone, nmoved;
     uint16_t done_parts[PARTS / 2], done_cells[PARTS / 2];
     uint16_t range[PARTS]; /* range_of() a part: those of a bucket hardly differ (is_break()) */
     bool done[PARTS];
@@ -64,27 +65,49 @@ static __device__ __forceinline__ bool is_break(uint32_t range, uint32_t next) {
            __sad((int)(range & 255), (int)(next & 255), 0u) >= RANGE_BREAK;
 }
 
-/* One CTA calls it: which parts a CTA sorts together. Thread t knows part t. Parts of more than half a bucket stay alone, others are put
- * together by where they start; if all are small, stretches can be longer. gaps: NULL, or how the images are closed up. */
+/* How many keys may neighbouring parts have together? As many as make buckets for less than half of the multiprocessors, if there are few
+ * keys, which is as quick; or for three quarters, as not all buckets are full. Of many more keys two buckets share a multiprocessor, and
+ * are quicker if there are more of them; but not those of closed images, if three quarters are enough. */
+static __device__ __forceinline__ uint32_t most_together(const struct split_job &split, bool closed) {
+    const uint32_t few = split.n <= BUCKETS_FEW_MAX ? 9 * split.n / (4 * split.nsms) : 4 * split.n / (3 * split.nsms);
+    const bool many = split.n > FUSED_DRAWN_MIN && !(closed && few <= split.bucket_max);
+    return min(split.bucket_max, many ? few / 2 : few);
+}
+
+/* With which parts of a warp, one a lane, do buckets begin? A bit for each: of those with keys the first one; each behind a break, or
+ * behind more than so many without keys; and others, so that no bucket has more keys than `most`, unless it is one part. */
+static __device__ __forceinline__ uint32_t heads_of_warp(uint32_t nkeys, bool breaks, uint32_t gap, uint32_t most) {
+    const uint32_t lane = threadIdx.x % 32, broken = __ballot_sync(~0u, breaks);
+    const uint32_t below = __ballot_sync(~0u, nkeys > 0) & ((1u << lane) - 1), before = 31 - (uint32_t)__clz((int)below);
+    const bool must = nkeys > 0 && (below == 0 || lane - before > gap + 1 || (broken & ((2u << lane) - (2u << before))) != 0);
+    const uint32_t forced = __ballot_sync(~0u, must), upto = sum_up_to_lane(nkeys);
+    uint32_t heads = forced;
+    for (uint32_t next = forced; next != 0;) {
+        const uint32_t head = (uint32_t)__ffs((int)next) - 1, start = __shfl_sync(~0u, upto - nkeys, (int)head);
+        const uint32_t full = __ballot_sync(~0u, nkeys > 0 && upto - start > most);
+        next = (forced | full) & ~((2u << head) - 1);
+        heads |= next & (0 - next);
+    }
+    return heads;
+}
+
+/* One CTA calls it: which parts a CTA sorts together: neighbours, as many as may be, of 32. Thread t knows part t. gaps: NULL, or how the
+ * images are closed up. */
 template <typename ITEM>
 static __device__ void list_buckets(const struct split_job &split, uint32_t start, uint32_t total, struct sample_desk<ITEM> &s,
                                     const struct bit_gaps *gaps) {
-    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
-    const bool done = s.done[t];
-    if (!done) atomicMax(&s.largest, total);
-    __syncthreads(); /* the largest */
-    const uint32_t small = min(s.largest, split.bucket_max / 2), stretch = split.bucket_max - small;
-    s.place[t] = done || total > small ? 1u << 31 | t : start / stretch;
-    __syncthreads(); /* all stretches; and nobody needs the places any more */
-    const bool head = t == 0 || s.place[t] != s.place[t - 1] || is_break(s.range[t - 1], s.range[t]);
-    const bool last = t == PARTS - 1 || s.place[t] != s.place[t + 1] || is_break(s.range[t], s.range[t + 1]);
-    const uint32_t heads = __ballot_sync(~0u, head && !done);
+    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32, above = ~((2u << lane) - 1);
+    const bool done = s.done[t], breaks = done || (t > 0 && is_break(s.range[t - 1], s.range[t]));
+    const uint32_t nkeys = done ? 0 : total;
+    const uint32_t heads = heads_of_warp(nkeys, breaks, gaps ? CLOSED_GAP : 32, most_together(split, gaps != NULL));
     if (lane == 0) s.heads[warp] = heads;
     __syncthreads(); /* all heads */
-    const uint32_t before = sum_warp(lane < warp ? __popc(s.heads[lane]) : 0), number = before + __popc(heads & ((2u << lane) - 1)) - 1;
+    const uint32_t before = sum_warp(lane < warp ? __popc(s.heads[lane]) : 0), number = before + __popc(heads & ~above) - 1;
+    const uint32_t next = __ballot_sync(~0u, nkeys > 0) & above; /* with keys: is the first of these a head, if there is one? */
     struct sampled_buckets *list = &split.header->sampled;
-    if (head && !done) list->start[number] = start;
-    if (last && !done) list->end[number] = (start + total) | (gaps && s.range[t] == 0 ? BUCKET_IS_CLOSED : 0);
+    if (heads >> lane & 1) list->start[number] = start;
+    if (nkeys > 0 && (next & (0 - next) & ~heads) == 0)
+        list->end[number] = (start + total) | (gaps && s.range[t] == 0 ? BUCKET_IS_CLOSED : 0);
     if (t == PARTS - 1) {
         list->nbuckets = number + 1;
         list->closed = gaps != NULL;

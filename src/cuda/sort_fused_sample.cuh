@@ -200,7 +200,7 @@ static __device__ __forceinline__ bool split_by_sample(const struct split_job &s
     s.range[t] = 0;
     if (t == 0) {
         s.turn = totals->turn;
-        s.largest = s.ndone = 0;
+        s.ndone = 0;
     }
     KEY *s_sample = (KEY *)(&s + 1);
     sort_sample<FUSED_THREADS>(sample, s_sample);

@@ -125,6 +125,7 @@ struct split_job {
     uint32_t fine_bits;   /* of the last partition */
     uint32_t bucket_max;  /* keys that fit a CTA */
     uint32_t nnumbers;    /* of buckets, at most */
+    uint32_t nctas;       /* that sort buckets, of a split in one launch */
     uint32_t first_items; /* of a tile of the first partition of keys alone, or of an argsort */
     uint32_t tile_items;  /* of a tile of any other */
     uint32_t cell_keys;   /* of floats: keys that a bucket may have on average; 0: a bucket is told by the top bits */

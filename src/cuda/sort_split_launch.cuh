@@ -178,10 +178,8 @@ static struct fused_control *fused_control_of(const struct cuda_queue *queue) {
  * and those that have a number are spread. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_fused_buckets(const struct split_job *job, const struct cuda_queue *queue) {
-    const bool drawn = sizeof(ITEM) == 4 && job->nnumbers <= (uint32_t)queue->nsms && job->n > FUSED_DRAWN_MIN;
-    const uint32_t nctas = drawn ? (uint32_t)queue->nsms * SHAPE::CTAS_PER_SM : job->nnumbers;
-    const uint32_t shared = max_u32(SHAPE::SHARED_NBYTES, spread_nbytes(queue, nctas));
-    struct cta_numbers *numbers = drawn ? &fused_control_of(queue)->numbers : NULL;
+    const uint32_t nctas = job->nctas, shared = max_u32(SHAPE::SHARED_NBYTES, spread_nbytes(queue, nctas));
+    struct cta_numbers *numbers = nctas > job->nnumbers ? &fused_control_of(queue)->numbers : NULL;
     if constexpr (sizeof(ITEM) == sizeof(KEY)) {
         if (job->value_keys) return launch_next(queue, fused_buckets<KEY, ITEM, SHAPE, true>, nctas, SHAPE::THREADS, shared, *job, numbers);
     }
@@ -225,6 +223,8 @@ static cudaError_t launch_fused(struct split_job *split, struct sort_header *sta
     constexpr int MOST = fused_max_rows(sizeof(KEY), sizeof(ITEM)), STEP = 32 / sizeof(KEY), MORE = 3 * STEP > MOST ? MOST : 3 * STEP;
     const int rows = (int)fused_rows(queue, split->n);
     split->tile_items = FUSED_THREADS * (uint32_t)rows;
+    const bool drawn = split->nnumbers <= (uint32_t)queue->nsms && split->n > FUSED_DRAWN_MIN;
+    split->nctas = drawn ? (uint32_t)queue->nsms * SHAPES::BIG::CTAS_PER_SM : split->nnumbers;
     cudaError_t error;
     if (rows <= STEP)
         error = launch_fused_rows<KEY, ITEM, STEP>(split, stable, queue);

@@ -192,6 +192,24 @@ static void test_gaps(void) {
     }
 }
 
+/* Skewed keys, and such with gaps, of sizes around those that say how many neighbouring parts are a bucket, and at which these are as large
+ * as may be; years of dates are a bucket each, in some parts, or too large for one. */
+static void test_parts(void) {
+    static const enum distribution distributions[] = {DATES, TIERS, SKEWED, MISFITS, HOT, HUMP, SPARSE, LUMP, TUFTS, PROPORTION};
+    static const upsweep_type types[] = {UPSWEEP_U32, UPSWEEP_U64, UPSWEEP_I32, UPSWEEP_F32, UPSWEEP_I64, UPSWEEP_F64};
+    static const uint64_t sizes[] = {98304, 98305, 27554, 1 << 18, (1 << 18) + 1, 110000, 131072, 185364, 400000, 460000, 530000, 740000};
+    enum { MANY = sizeof distributions / sizeof *distributions };
+    for (unsigned i = 0; i < (quick() ? 3 : sizeof sizes / sizeof *sizes) * MANY * 3; i++) {
+        const upsweep_type type = types[(i / 3 + i / MANY) % 6];
+        struct sort_case c = {.form = (enum form)(i % 3), .type = type, .n = sizes[i / MANY / 3], .key_nbytes = elem_size(type)};
+        c.value_nbytes = c.form == KEYS ? 0 : c.form == PAIRS && i % 2 ? 8 : 4;
+        c.order.descending = i / 7 % 2;
+        c.keys_in_place = c.form <= PAIRS && i % 5 == 0;
+        c.values_in_place = c.form == PAIRS && i % 4 == 0;
+        test_case(c, distributions[i / 3 % MANY]);
+    }
+}
+
 /* Keys that are ranked: sizes around those from which on a multiprocessor takes twice as many, and up to which it is done; all forms, some
  * of the bits or none, and in place, for which all wait. */
 static void test_ranks(void) {
@@ -292,6 +310,7 @@ int main(void) {
         test_indexed_rows();
         test_buried();
         test_gaps();
+        test_parts();
         test_rows();
         test_indexed();
         test_rounds();
