@@ -19,7 +19,7 @@
 #include "sort_fused_parts.cuh"
 #include "sort_item.cuh"
 
-#define CLOSED_MORE_BITS 1          /* than if the top bits were even: they may be less so, and small buckets are put together again */
+#define CLOSED_MORE_BITS 1          /* of even keys, than tell apart what fits a bucket: smaller parts make fuller buckets */
 #define CLOSED_EVEN      1.25f      /* times as many pairs of a sample in a part as of even keys */
 #define CLOSED_FULL      0.85f      /* of a bucket, for the mean: years of dates are in a part or two, and so larger than that */
 #define STRAYS           (1u << 24) /* in a total: a CTA with strays */
@@ -70,7 +70,7 @@ static __device__ __forceinline__ bool parts_may_fit(const struct split_job &spl
     const bool even = npairs * (float)nparts < CLOSED_EVEN * NDRAWN * NDRAWN;
     if (t == 0) s.closed_bits = even ? split.fine_bits + CLOSED_MORE_BITS : PART_BITS;
     __syncthreads(); /* so many */
-    return even || (!one_is_too_big && npairs <= NDRAWN * most * CLOSED_FULL);
+    return !one_is_too_big && (even || npairs <= NDRAWN * most * CLOSED_FULL);
 }
 
 /* Which bits does a sample have set, and which not, often enough that those who have them are no strays? ones, zeros: of this thread's

@@ -65,9 +65,9 @@ static __device__ __forceinline__ bool is_break(uint32_t range, uint32_t next) {
            __sad((int)(range & 255), (int)(next & 255), 0u) >= RANGE_BREAK;
 }
 
-/* How many keys may neighbouring parts have together? As many as make buckets for less than half of the multiprocessors, if there are few
- * keys, which is as quick; or for three quarters, as not all buckets are full. Of many more keys two buckets share a multiprocessor, and
- * are quicker if there are more of them; but not those of closed images, if three quarters are enough. */
+/* How many keys may neighbouring parts have together? As many as fit, or, if keys are few, as make buckets for less than half of the
+ * multiprocessors; else for three quarters, as not all are full. Of many keys two buckets share a multiprocessor, and are quicker if there
+ * are twice as many; but not those of closed images, if three quarters are enough. */
 static __device__ __forceinline__ uint32_t most_together(const struct split_job &split, bool closed) {
     const uint32_t few = split.n <= BUCKETS_FEW_MAX ? 9 * split.n / (4 * split.nsms) : 4 * split.n / (3 * split.nsms);
     const bool many = split.n > FUSED_DRAWN_MIN && !(closed && few <= split.bucket_max);

@@ -192,8 +192,9 @@ uint64_t make_key(enum distribution distribution, unsigned nbits, uint64_t i, ui
     case TIERS:
         return x % 5 << nbits / 4 * 3 | (x >> 16) % 20 << nbits / 2 | rng_below(&rng, 100) << nbits / 4 | rng_below(&rng, 200);
     case DATES:
-        if (x % 2000 == 0) return rng_next(&rng) >> (64 - nbits);
         return (1970 + (x >> 16) % 100) * 10000 + (1 + rng_below(&rng, 12)) * 100 + 1 + rng_below(&rng, 28);
+    case RECORDS:
+        return (x >> 16) % 100 << 16 | (1 + rng_below(&rng, 12)) << 8 | (1 + rng_below(&rng, 28)) | (x % 2000 ? 0 : 0x80);
     case GROUND:
         return i == n / 3 ? 0 : float_bits(draw_proportion(), nbits);
     case DEPTHS:

@@ -58,7 +58,8 @@ enum distribution {
     RIVALS,    /* frequent values, of which two share a counter of a sample, and one has a neighbour */
     BLOCKS,    /* as TURNS */
     TIERS,     /* in fields of as many bits, with 5, 20, 100 and 200 values */
-    DATES,     /* days of a hundred years, as yyyymmdd, but for one in 2,000: most numbers of a year are none */
+    DATES,     /* days of a hundred years, as yyyymmdd: most numbers of a year are none; */
+    RECORDS,   /* or as years, months and days of a byte each, one in 2,000 with a bit that no other has */
     GROUND,    /* the bits of floats in [0, 1), and one zero far below all others */
     DEPTHS,    /* or one in 300 is a zero */
     SHORES,    /* one half whole numbers below a million, the others of 4,000 values far above these */
