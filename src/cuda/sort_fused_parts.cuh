@@ -70,7 +70,7 @@ static __device__ __forceinline__ bool is_break(uint32_t range, uint32_t next) {
  * are twice as many; but not those of closed images, if three quarters are enough. */
 static __device__ __forceinline__ uint32_t most_together(const struct split_job &split, bool closed) {
     const uint32_t few = split.n <= BUCKETS_FEW_MAX ? 9 * split.n / (4 * split.nsms) : 4 * split.n / (3 * split.nsms);
-    const bool many = split.n > FUSED_DRAWN_MIN && !(closed && few <= split.bucket_max);
+    const bool many = split.n > BUCKETS_MANY_MIN && !(closed && few <= split.bucket_max);
     return min(split.bucket_max, many ? few / 2 : few);
 }
 

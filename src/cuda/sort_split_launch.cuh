@@ -223,7 +223,7 @@ static cudaError_t launch_fused(struct split_job *split, struct sort_header *sta
     constexpr int MOST = fused_max_rows(sizeof(KEY), sizeof(ITEM)), STEP = 32 / sizeof(KEY), MORE = 3 * STEP > MOST ? MOST : 3 * STEP;
     const int rows = (int)fused_rows(queue, split->n);
     split->tile_items = FUSED_THREADS * (uint32_t)rows;
-    const bool drawn = split->nnumbers <= (uint32_t)queue->nsms && split->n > FUSED_DRAWN_MIN;
+    const bool drawn = split->nnumbers <= (uint32_t)queue->nsms && split->n > BUCKETS_FEW_MAX;
     split->nctas = drawn ? (uint32_t)queue->nsms * SHAPES::BIG::CTAS_PER_SM : split->nnumbers;
     cudaError_t error;
     if (rows <= STEP)

@@ -121,11 +121,11 @@ static constexpr __host__ __device__ uint32_t sort_gather_rows(size_t unit_nbyte
 #define FUSED_THREADS  1024
 #define FUSED_MAX_BITS 9
 #define FUSED_DIGITS   (1 << FUSED_MAX_BITS)
-/* Of more keys than this a sample makes more buckets than there are multiprocessors, two on each; then uniform ones take up to 2 % longer.
- */
-#define FUSED_DRAWN_MIN (1u << 18)
-/* Of no more than this it makes as few as it can. */
+/* Of no more keys than this a sample makes as few buckets as it can; of more there are two CTAs a multiprocessor to sort them, where for
+ * those by the top bits there is one: then uniform keys take up to 3 % longer. */
 #define BUCKETS_FEW_MAX (3u << 15)
+/* Of more than this, more buckets than there are multiprocessors. */
+#define BUCKETS_MANY_MIN (1u << 18)
 static constexpr __host__ __device__ int fused_max_rows(int key_nbytes, int item_nbytes) {
     return key_nbytes == 8 ? 16 : item_nbytes == 8 ? 16 : 32;
 }
