@@ -174,8 +174,7 @@ static struct fused_control *fused_control_of(const struct cuda_queue *queue) {
     return (struct fused_control *)((char *)queue->control + CUDA_CONTROL_FUSED);
 }
 
-/* If there is one CTA a multiprocessor, as there are so few numbers, two are started all the same where a sample would make more buckets;
- * and those that have a number are spread. */
+/* If there are more CTAs than numbers, they draw theirs, so that those which have one are spread. */
 template <typename KEY, typename ITEM, typename SHAPE>
 static cudaError_t launch_fused_buckets(const struct split_job *job, const struct cuda_queue *queue) {
     const uint32_t nctas = job->nctas, shared = max_u32(SHAPE::SHARED_NBYTES, spread_nbytes(queue, nctas));
@@ -223,6 +222,7 @@ static cudaError_t launch_fused(struct split_job *split, struct sort_header *sta
     constexpr int MOST = fused_max_rows(sizeof(KEY), sizeof(ITEM)), STEP = 32 / sizeof(KEY), MORE = 3 * STEP > MOST ? MOST : 3 * STEP;
     const int rows = (int)fused_rows(queue, split->n);
     split->tile_items = FUSED_THREADS * (uint32_t)rows;
+    /* If there is one CTA a multiprocessor, as there are so few numbers, two are started all the same where a sample may make more. */
     const bool drawn = split->nnumbers <= (uint32_t)queue->nsms && split->n > BUCKETS_FEW_MAX;
     split->nctas = drawn ? (uint32_t)queue->nsms * SHAPES::BIG::CTAS_PER_SM : split->nnumbers;
     cudaError_t error;
